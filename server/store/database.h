@@ -17,7 +17,7 @@ namespace stepcurve {
 // belongs to the thread that runs a body. Broken connections are dropped and made afresh by the next call.
 //
 // Failures of every store are by SQLSTATE (StatusFromSqlState): ABORTED 40001, 40P01 · UNAVAILABLE 08*, 57P*, 25006, 53300, and
-// no connection · RESOURCE_EXHAUSTED 53100, 53200 · DEADLINE_EXCEEDED 57014 · ALREADY_EXISTS 23505 · FAILED_PRECONDITION other
+// no connection · RESOURCE_EXHAUSTED 53100, 53200 · INVALID_ARGUMENT 22* · DEADLINE_EXCEEDED 57014 · ALREADY_EXISTS 23505 · FAILED_PRECONDITION other
 // 23* · UNKNOWN a commit whose outcome is not known · INTERNAL the rest. Messages carry no SQL.
 class Database final {
  public:
