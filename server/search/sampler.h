@@ -26,6 +26,11 @@ struct StudyScale {
   int64_t batch_size = 1;
 };
 
+// Coordinates, in the space's order, multiplied as each entry's `times` says: by the budget (to whole steps, at least 1
+// unless the coordinate is 0), by a power of the batch size, or by another entry's value.
+std::vector<double> ApplyTimes(const SearchSpace& space, const std::vector<double>& coordinates,
+                               const StudyScale& scale);
+
 // A sequence of points: deterministic in (space, kind, key) and the index alone, so prefix-stable; the same on every
 // machine. Immutable, thread-safe, cheap to make.
 //
