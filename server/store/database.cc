@@ -28,12 +28,7 @@ absl::StatusOr<std::unique_ptr<pqxx::connection>> Connect(const std::string& con
   std::unique_ptr<pqxx::connection> connection;
   STEPCURVE_RETURN_IF_ERROR(CatchPqxx([&] {
     connection = std::make_unique<pqxx::connection>(conninfo);
-    // libpqxx 6 would reconnect silently, in the middle of what we take for one session. It calls the way to forbid
-    // that deprecated, as its next release never reconnects.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    connection->inhibit_reactivation(true);
-#pragma GCC diagnostic pop
+    ForbidReactivation(*connection);
     pqxx::nontransaction(*connection).exec(settings);
     return absl::OkStatus();
   }));
