@@ -72,7 +72,7 @@ double GridValue(const RangeEntry& range, int64_t index) {
     continuous.integer = false;
     value = ValueAt(continuous, static_cast<double>(index) / static_cast<double>(last));
   }
-  return range.integer ? std::round(value) : value;
+  return range.integer ? std::round(value) + 0.0 : value;
 }
 
 // Value of an entry that is not fixed at unit coordinate u.

@@ -53,7 +53,8 @@ double ValueAt(const RangeEntry& range, double u) {
   const Ends ends = ScaledEnds(range);
   // Not low + u (high - low): the difference of two huge ends may be beyond a double.
   const double value = FromScale(range.scale, (1 - u) * ends.low + u * ends.high);
-  return std::clamp(range.integer ? std::round(value) : value, range.min, range.max);
+  // + 0.0: rounding may leave a negative zero.
+  return std::clamp(range.integer ? std::round(value) + 0.0 : value, range.min, range.max);
 }
 
 double CoordinateOf(const RangeEntry& range, double value) {
