@@ -12,6 +12,7 @@
 
 #include "server/core/claim_plan.h"
 #include "server/core/events.h"
+#include "server/core/retry_caps.h"
 #include "server/store/database.h"
 
 namespace stepcurve {
@@ -35,8 +36,8 @@ struct HelloRequest {
 
 struct HelloResult {
   int64_t session = 0;
-  int64_t stream = 0;                 // To present with every claim.
-  std::vector<Standing> standings;    // One per held attempt.
+  int64_t stream = 0;               // To present with every claim.
+  std::vector<Standing> standings;  // One per held attempt.
 };
 
 struct SessionRow {
@@ -54,14 +55,8 @@ struct SessionRow {
   std::string end_reason;
 };
 
-// Caps after which a trial is FAILED.
-struct RetryCaps {
-  int32_t crashes = 3;
-  int32_t losses = 20;
-};
-
-// Sessions and their leases. Only the database's clock judges them. Every method is one transaction unless it says otherwise.
-// Thread-safe.
+// Sessions and their leases. Only the database's clock judges them. Every method is one transaction unless it says
+// otherwise. Thread-safe.
 class SessionStore final {
  public:
   struct Options {
@@ -71,9 +66,10 @@ class SessionStore final {
   };
   explicit SessionStore(const Options& options);
 
-  // Registers a session or finds it again, raises its stream number, and settles what it holds: listed attempts that are still its
-  // own stay, what it runs by our record and does not list goes back to the queue uncounted. A session named in `replaces` is ended
-  // and its listed attempts move here with their numbers. FAILED_PRECONDITION when the session has ended: a new id is needed.
+  // Registers a session or finds it again, raises its stream number, and settles what it holds: listed attempts that
+  // are still its own stay, what it runs by our record and does not list goes back to the queue uncounted. A session
+  // named in `replaces` is ended and its listed attempts move here with their numbers. FAILED_PRECONDITION when the
+  // session has ended: a new id is needed.
   absl::StatusOr<HelloResult> Hello(const HelloRequest& hello);
 
   // Renews leases; returns the sessions that were not renewed because they have ended.
@@ -85,12 +81,12 @@ class SessionStore final {
   // Stamps service.seen_at, and available_since where seen_at was older than a third of a lease.
   absl::Status StampService();
 
-  // First half of reaping: ends sessions whose lease is past, one-way, provided the servers had the database for at least a
-  // lease. Returns them.
+  // First half of reaping: ends sessions whose lease is past, one-way, provided the servers had the database for at
+  // least a lease. Returns them.
   absl::StatusOr<std::vector<int64_t>> EndExpired();
 
-  // Second half, its own transaction with a later snapshot: requeues (or fails, at the caps) up to `limit` trials of ended
-  // sessions, counting a loss where the attempt had started. True while more remain. Any server, again and again.
+  // Second half, its own transaction with a later snapshot: requeues (or fails, at the caps) up to `limit` trials of
+  // ended sessions, counting a loss where the attempt had started. True while more remain. Any server, again and again.
   struct ReleaseResult {
     bool more = false;
     std::vector<int64_t> sweeps_to_check;  // For SweepStore::EndFinished.
