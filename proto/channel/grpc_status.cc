@@ -45,7 +45,7 @@ grpc::Status ToGrpc(const absl::Status& status) {
     return grpc::Status(
         code, absl::StrCat("something went wrong in the server; its log has the details under failure ", number));
   }
-  const absl::optional<absl::Cord> field = status.GetPayload(kFieldPayload);
+  const absl::optional<absl::Cord> field = status.GetPayload(kFieldPayloadKey);
   if (!field.has_value()) {
     return grpc::Status(code, Bounded(status.message()));
   }
@@ -66,7 +66,7 @@ absl::Status FromGrpc(const grpc::Status& status) {
     return absl::Status(code, status.error_message());
   }
   absl::Status result(code, failure.message());
-  result.SetPayload(kFieldPayload, absl::Cord(failure.field()));
+  result.SetPayload(kFieldPayloadKey, absl::Cord(failure.field()));
   return result;
 }
 

@@ -11,7 +11,7 @@
 namespace stepcurve {
 
 // Key of the payload that names the field at fault: "search.space.momentum".
-inline constexpr absl::string_view kFieldPayload = "stepcurve.field";
+inline constexpr absl::string_view kFieldPayloadKey = "stepcurve.field";
 
 // The message, cut where it would no longer fit into trailers. That of INTERNAL and UNKNOWN is logged under a number
 // and not sent, the number is. A field payload travels as v1::Failure in the details, and the message then reads
