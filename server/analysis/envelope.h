@@ -21,8 +21,9 @@ struct PooledTrial {
   const Staircase* best = nullptr;  // Not owned. In the envelope's direction.
 };
 
-// The k-th best running best over pooled trials at every step: layer 1 is the best so far and its first entry past a goal is the
-// study's answer for that goal; layer k gives rank k. Ties in step go to the lower number, then the lower trial id.
+// The k-th best running best over pooled trials at every step: layer 1 is the best so far and its first entry past a
+// goal is the study's answer for that goal; layer k gives rank k. Ties in step go to the lower number, then the lower
+// trial id.
 struct EnvelopeLayer {
   std::vector<int64_t> steps;
   std::vector<double> values;
@@ -34,8 +35,8 @@ struct Envelope {
   std::vector<EnvelopeLayer> layers;  // Up to kLayers, fewer with fewer trials.
 };
 
-// For every goal and k: the k-th smallest (step, number, trial) of the pooled trials' first crossings is what Find(goal, k) gives on
-// the result. Cost: a heap merge of the staircases' entries.
+// For every goal and k: the k-th smallest (step, number, trial) of the pooled trials' first crossings is what
+// Find(goal, k) gives on the result. Cost: a heap merge of the staircases' entries.
 Envelope BuildEnvelope(absl::Span<const PooledTrial> pool, bool rising);
 
 struct Crossing {

@@ -5,10 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "proto/support/goal.h"
+
 namespace stepcurve {
 
-// The running best of one metric in one direction: steps ascend, values strictly improve. The first entry past a goal is the first
-// measurement past it, so a staircase answers every goal by bisection.
+// The running best of one metric in one direction: steps ascend, values strictly improve. The first entry past a goal
+// is the first measurement past it, so a staircase answers every goal by bisection.
 struct Staircase {
   std::vector<int64_t> steps;
   std::vector<double> values;
@@ -16,6 +18,9 @@ struct Staircase {
   // Appends (step, value) if it improves; non-finite values never do. Steps arrive in ascending order.
   void Add(int64_t step, double value, bool rising);
 };
+
+// The first step past the goal; the staircase is one of the goal's metric and direction.
+std::optional<int64_t> FirstPast(const Staircase& stairs, const Goal& goal);
 
 // All staircases of one trial: for each metric a falling and a rising one.
 class TrialStaircases final {
