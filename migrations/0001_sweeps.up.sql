@@ -132,7 +132,7 @@ CREATE TABLE strands (
   wanted      bigint  NOT NULL,             -- trials
   max_trials  bigint  NOT NULL,
   created     bigint  NOT NULL DEFAULT 0,   -- positions 0 to created - 1 exist
-  granted     bigint  NOT NULL DEFAULT 0,   -- positions below have been handed out once
+  granted     bigint  NOT NULL DEFAULT 0,   -- positions below have been handed out once, or cancelled
   grants      bigint  NOT NULL DEFAULT 0,   -- all grants, for fairness between batch sizes
   queued      bigint  NOT NULL DEFAULT 0,
   running     bigint  NOT NULL DEFAULT 0,

@@ -27,7 +27,7 @@ struct TrialRow {
   int32_t crashes = 0;
   int32_t losses = 0;
   std::vector<double> parameters;
-  std::vector<double> coordinates;
+  std::vector<double> coordinates;  // Empty where nothing is multiplied.
   std::string worker;
   std::string error;
   std::optional<absl::Time> grant_time;
@@ -81,7 +81,8 @@ class TrialStore final {
   absl::StatusOr<TrialRow> Find(int64_t study, int64_t number, int32_t repeat);
   absl::StatusOr<std::vector<AttemptRow>> Attempts(int64_t trial);   // Those that have ended, oldest first.
 
-  // Next chunks of a trial after (attempt, step), in order of attempt and step, at most `limit` chunks; (0, -1) starts.
+  // Next chunks of a trial after (attempt, step), in order of attempt and step, at most `limit` of them as stored; one that a later
+  // attempt has cut comes in two, in one answer. (0, -1) starts; the last chunk's attempt and last step go on.
   absl::StatusOr<std::vector<ChunkRow>> Chunks(int64_t trial, int64_t after_attempt, int64_t after_step, int limit);
 
  private:
