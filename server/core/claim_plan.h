@@ -34,7 +34,7 @@ struct DatasetOffer {
 // What a session said it can train.
 struct Capabilities {
   std::vector<DatasetOffer> datasets;
-  std::set<std::string> models;      // Families.
+  std::set<std::string> models;  // Families.
   std::set<std::string> optimizers;
 };
 
@@ -50,9 +50,9 @@ struct ClaimableStrand {
   int64_t strand = 0;
   int64_t study = 0;
   int64_t sweep = 0;
-  int64_t fresh = 0;     // Beyond the cursor.
+  int64_t fresh = 0;  // Beyond the cursor.
   int64_t requeued = 0;
-  int64_t grants = 0;    // So far, for fairness within the sweep.
+  int64_t grants = 0;  // So far, for fairness within the sweep.
 };
 
 struct ClaimableSweep {
@@ -74,10 +74,10 @@ struct ClaimShare {
 enum class Fit { kFits, kNoDataset, kNoModel, kNoOptimizer, kWrongSizes, kNoDevice };
 Fit CanRun(const StudyDefinition& study, const Capabilities& can_run, const SlotClass& slot);
 
-// Divides trials among free slots. Among the sweeps of the highest priority with a trial that a slot can run, the one with the
-// least pass is served, its pass rising by one a trial; within it the strand with the fewest grants, ties by id, so that all
-// batch sizes of a curve fill evenly. `fits(study, demand index)` says what can run where. The sum of counts never exceeds a
-// demand's wanted, a strand's trials or a sweep's room. Shares are sorted by strand.
+// Divides trials among free slots. Among the sweeps of the highest priority with a trial that a slot can run, the one
+// with the least pass is served, its pass rising by one a trial; within it the strand with the fewest grants, ties by
+// id, so that all batch sizes of a curve fill evenly. `fits(study, demand index)` says what can run where. The sum of
+// counts never exceeds a demand's wanted, a strand's trials or a sweep's room. Shares are sorted by strand.
 using FitsFn = absl::FunctionRef<bool(int64_t study, size_t demand)>;
 std::vector<ClaimShare> PlanClaims(const std::vector<ClaimDemand>& demands, std::vector<ClaimableSweep> sweeps,
                                    std::vector<ClaimableStrand> strands, FitsFn fits);

@@ -38,8 +38,8 @@ struct Ending {
   std::string log_tail;
 };
 
-// All that one flush knows of one attempt: any part may be absent. Points are ascending by step, values metric by metric
-// (metric m of point p at values[m * steps.size() + p]).
+// All that one flush knows of one attempt: any part may be absent. Points are ascending by step, values metric by
+// metric (metric m of point p at values[m * steps.size() + p]).
 struct AttemptEvents {
   int64_t trial = 0;
   int64_t attempt = 0;
@@ -54,8 +54,8 @@ struct AttemptEvents {
 
 enum class Verdict { kHeld, kEnded, kLost };
 
-// The answer to a write of (trial, attempt). kEnded and kLost free the worker's copy; acks are about the database, so any
-// server may give them, and they never go down.
+// The answer to a write of (trial, attempt). kEnded and kLost free the worker's copy; acks are about the database, so
+// any server may give them, and they never go down.
 struct Standing {
   int64_t trial = 0;
   int64_t attempt = 0;

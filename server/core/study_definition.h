@@ -29,8 +29,8 @@ struct Needs {
   friend bool operator==(const Needs&, const Needs&) = default;
 };
 
-// All that is resolved about a study and never changes. Stored as studies.definition; the wire's StudyDefinition and every
-// top-up are made from it.
+// All that is resolved about a study and never changes. Stored as studies.definition; the wire's StudyDefinition and
+// every top-up are made from it.
 struct StudyDefinition {
   Workload workload;
   int64_t batch_size = 1;
@@ -46,7 +46,7 @@ struct StudyDefinition {
   bool shared_points = false;  // Across batch sizes.
   bool top_up = true;
   int64_t repeats = 1;
-  std::string split;  // Name of the parameter that is split; empty: none.
+  std::string split;                                             // Name of the parameter that is split; empty: none.
   std::vector<std::pair<std::string, int64_t>> split_intervals;  // evaluation.splits: train/val/test -> every n-th.
   int64_t train_examples = 0;                                    // Size of the sample for train metrics.
   std::vector<Goal> goals;
@@ -67,12 +67,18 @@ struct StudyDefinition {
 std::string ToJson(const StudyDefinition& study);
 absl::StatusOr<StudyDefinition> StudyDefinitionFromJson(absl::string_view json);
 
-// Hex FNV-1a of the search space, the sampler's kind, schedule, precision and fixed values: what two studies must share for
-// their trials to be draws from the same space.
+// Hex FNV-1a of the search space, the sampler's kind, schedule, precision and fixed values: what two studies must share
+// for their trials to be draws from the same space.
 std::string SpaceHash(const StudyDefinition& study);
 
 // YAML of the definition as people are shown it by `spec --resolved`.
 std::string ToYaml(const StudyDefinition& study);
+
+// A space's entry as the sweep file writes it: "{min: 0.1, max: 1, scale: log}".
+std::string DescribeEntry(const SpaceEntry& entry);
+
+// "halton".
+absl::string_view SamplerName(SamplerKind kind);
 
 // The points of one strand of a study: an endless or finite sequence.
 Sampler MakeSampler(const StudyDefinition& study, std::optional<double> split_value);

@@ -13,9 +13,9 @@ namespace stepcurve {
 // One sequence of points of a planned study.
 struct StrandPlan {
   std::optional<double> split_value;
-  int64_t wanted = 0;      // Trials: points x repeats.
+  int64_t wanted = 0;  // Trials: points x repeats.
   int64_t max_trials = 0;
-  int64_t initial = 0;     // Trials made at submit: min(wanted, what the sampler has).
+  int64_t initial = 0;  // Trials made at submit: min(wanted, what the sampler has).
 };
 
 struct StudyPlan {
@@ -56,8 +56,8 @@ std::vector<NewTrial> NewTrials(const StudyDefinition& study, const Sampler& sam
 
 // How many trials to add to a strand whose trials stand at `counts`: only INFEASIBLE ones are replaced, so the set of
 // points is a function of the file and of which points diverge, never of faults or timing.
-//   deficit = wanted - (complete + stopped + failed + queued + running); at most max_trials - created and what the sampler
-//   still has. 0 without top_up.
+//   deficit = wanted - (complete + stopped + failed + queued + running); at most max_trials - created and what the
+//   sampler still has. 0 without top_up.
 struct TopUpInput {
   bool top_up = true;
   int64_t wanted = 0;
