@@ -15,13 +15,13 @@ constexpr absl::string_view kLine = "stepcurve.line";
 
 absl::Status FileError(int line, absl::string_view path, absl::string_view message) {
   absl::Status status = absl::InvalidArgumentError(message);
-  status.SetPayload(kFieldPayload, absl::Cord(path));
+  status.SetPayload(kFieldPayloadKey, absl::Cord(path));
   status.SetPayload(kLine, absl::Cord(absl::StrCat(line)));
   return status;
 }
 
 std::string FieldOf(const absl::Status& status) {
-  const absl::optional<absl::Cord> field = status.GetPayload(kFieldPayload);
+  const absl::optional<absl::Cord> field = status.GetPayload(kFieldPayloadKey);
   return field.has_value() ? std::string(*field) : std::string();
 }
 
