@@ -53,9 +53,9 @@ class ClaimStore final {
     std::vector<Grant> grants;
     std::vector<int64_t> gone;  // Sessions that have ended, or whose stream number is no longer ours.
   };
-  // Grants what fits, for all of a server's sessions at once, in one transaction: sessions are share-locked and their stream
-  // numbers tested, sweeps and strands locked in order, requeued trials taken first, then those at the strands' cursors. Reads
-  // no history and no trial's state index.
+  // Grants what fits, for all of a server's sessions at once, in one transaction: sessions are share-locked and their
+  // stream numbers tested, sweeps and strands locked in order, requeued trials taken first, then those at the strands'
+  // cursors. Reads no history and no trial's state index.
   absl::StatusOr<Result> Claim(const std::vector<Request>& requests);
 
   // What a session holds by our record, as grants: after a claim whose outcome is unknown.
@@ -65,9 +65,14 @@ class ClaimStore final {
   absl::StatusOr<std::shared_ptr<const StudyDefinition>> Definition(int64_t study);
 
  private:
+  using Definitions = absl::flat_hash_map<int64_t, std::shared_ptr<const StudyDefinition>>;
+  // Definitions of studies (with their sweeps), read if they are not known yet.
+  absl::StatusOr<Definitions> Remember(pqxx::transaction_base& transaction,
+                                       const absl::flat_hash_map<int64_t, int64_t>& studies);
+
   Database* database_;
   absl::Mutex mu_;
-  absl::flat_hash_map<int64_t, std::shared_ptr<const StudyDefinition>> definitions_ ABSL_GUARDED_BY(mu_);
+  Definitions definitions_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace stepcurve

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/store/claim_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/support/status_macros.h"
+#include "server/store/claim_grant.h"
+#include "server/store/pg_array.h"
+#include "server/store/pinned_plans.h"
+#include "server/store/session_json.h"
+
+namespace stepcurve {
+namespace {
+
+// Strands of active sweeps with something queued. Trials are not looked at.
+constexpr char kCandidates[] = R"sql(
+SELECT w.id, w.priority, w.pass, w.max_running - w.running, s.id, s.study_id, s.created - s.granted, s.queued, s.grants
+  FROM sweeps w
+  JOIN studies y ON y.sweep_id = w.id
+  JOIN strands s ON s.study_id = y.id
+ WHERE w.state = 'active' AND s.queued > 0)sql";
+
+constexpr char kDefinitions[] = "SELECT id, definition::text FROM studies WHERE id = ANY ($1::bigint[])";
+
+constexpr char kHeld[] = R"sql(
+SELECT t.id, t.attempt, t.study_id, t.strand_id, y.sweep_id, t.number, t.repeat, t.training_seed, t.parameters
+  FROM (SELECT DISTINCT x.id FROM grants g CROSS JOIN LATERAL unnest(g.trial_ids) x(id) WHERE g.session_id = $1) h
+  JOIN trials t ON t.id = h.id
+  JOIN studies y ON y.id = t.study_id
+ WHERE t.session_id = $1 AND t.state = 'running'
+ ORDER BY t.id)sql";
+
+constexpr char kSession[] = "SELECT slot_classes::text, can_run::text FROM sessions WHERE id = $1";
+
+struct Candidates {
+  std::vector<ClaimableSweep> sweeps;
+  std::vector<ClaimableStrand> strands;
+};
+
+Candidates ReadCandidates(pqxx::work& work) {
+  Candidates candidates;
+  absl::flat_hash_map<int64_t, bool> seen;
+  for (const auto& row : work.exec(kCandidates)) {
+    const int64_t sweep = row[0].as<int64_t>();
+    if (seen.emplace(sweep, true).second) {
+      ClaimableSweep& claimable = candidates.sweeps.emplace_back();
+      claimable.sweep = sweep;
+      claimable.priority = row[1].as<int32_t>();
+      claimable.pass = row[2].as<double>();
+      if (!row[3].is_null()) {
+        claimable.room = row[3].as<int64_t>();
+      }
+    }
+    const int64_t queued = row[7].as<int64_t>();
+    const int64_t fresh = std::min(queued, row[6].as<int64_t>());
+    candidates.strands.push_back({.strand = row[4].as<int64_t>(),
+                                  .study = row[5].as<int64_t>(),
+                                  .sweep = sweep,
+                                  .fresh = fresh,
+                                  .requeued = queued - fresh,
+                                  .grants = row[8].as<int64_t>()});
+  }
+  return candidates;
+}
+
+using Definitions = absl::flat_hash_map<int64_t, std::shared_ptr<const StudyDefinition>>;
+
+absl::StatusOr<Definitions> ReadDefinitions(pqxx::transaction_base& transaction, const std::vector<int64_t>& studies) {
+  Definitions definitions;
+  for (const auto& row : transaction.exec_params(kDefinitions, ArrayText(studies))) {
+    STEPCURVE_ASSIGN_OR_RETURN(StudyDefinition definition, StudyDefinitionFromJson(row[1].c_str()));
+    definitions[row[0].as<int64_t>()] = std::make_shared<const StudyDefinition>(std::move(definition));
+  }
+  return definitions;
+}
+
+}  // namespace
+
+ClaimStore::ClaimStore(Database* database) : database_(database) {}
+
+absl::StatusOr<ClaimStore::Result> ClaimStore::Claim(const std::vector<Request>& requests) {
+  std::vector<ClaimDemand> demands;
+  std::vector<const ClaimSession*> sessions;  // Of each demand.
+  for (const Request& request : requests) {
+    for (const ClaimDemand& demand : request.demands) {
+      if (demand.wanted > 0) {
+        demands.push_back(demand);
+        demands.back().session = request.session->session;
+        sessions.push_back(request.session);
+      }
+    }
+  }
+  Result result;
+  if (demands.empty()) {
+    return result;
+  }
+  STEPCURVE_RETURN_IF_ERROR(database_->Transaction([&](pqxx::work& work) -> absl::Status {
+    result = {};
+    work.exec(kPinPlans);
+    const Candidates candidates = ReadCandidates(work);
+    PlannedShares plan;
+    absl::flat_hash_map<int64_t, int64_t> sweep_of_study;
+    for (const ClaimableStrand& strand : candidates.strands) {
+      plan.sweep_of_strand[strand.strand] = strand.sweep;
+      sweep_of_study[strand.study] = strand.sweep;
+    }
+    STEPCURVE_ASSIGN_OR_RETURN(const Definitions definitions, Remember(work, sweep_of_study));
+    const auto fits = [&](int64_t study, size_t demand) {
+      const ClaimSession& session = *sessions[demand];
+      const bool admitted = session.sweeps.empty() || std::find(session.sweeps.begin(), session.sweeps.end(),
+                                                                sweep_of_study.at(study)) != session.sweeps.end();
+      return admitted && CanRun(*definitions.at(study), session.can_run,
+                                session.slot_classes.at(static_cast<size_t>(demands[demand].slot_class))) == Fit::kFits;
+    };
+    plan.shares = PlanClaims(demands, candidates.sweeps, candidates.strands, fits);
+    if (plan.shares.empty()) {
+      return absl::OkStatus();
+    }
+    for (const ClaimSession* session : sessions) {
+      plan.sessions[session->session] = session;
+    }
+    STEPCURVE_ASSIGN_OR_RETURN(result, GrantShares(work, std::move(plan)));
+    return absl::OkStatus();
+  }));
+  return result;
+}
+
+absl::StatusOr<ClaimStore::Definitions> ClaimStore::Remember(pqxx::transaction_base& transaction,
+                                                             const absl::flat_hash_map<int64_t, int64_t>& studies) {
+  Definitions known;
+  std::vector<int64_t> unknown;
+  {
+    absl::MutexLock lock(&mu_);
+    for (const auto& [study, sweep] : studies) {
+      const auto found = definitions_.find(study);
+      if (found == definitions_.end()) {
+        unknown.push_back(study);
+      } else {
+        known.insert(*found);
+      }
+    }
+  }
+  if (!unknown.empty()) {
+    STEPCURVE_ASSIGN_OR_RETURN(const Definitions read, ReadDefinitions(transaction, unknown));
+    absl::MutexLock lock(&mu_);
+    definitions_.insert(read.begin(), read.end());
+    known.insert(read.begin(), read.end());
+  }
+  return known;
+}
+
+absl::StatusOr<std::shared_ptr<const StudyDefinition>> ClaimStore::Definition(int64_t study) {
+  Definitions definitions;
+  {
+    absl::MutexLock lock(&mu_);
+    if (const auto found = definitions_.find(study); found != definitions_.end()) {
+      return found->second;
+    }
+  }
+  STEPCURVE_RETURN_IF_ERROR(database_->Read([&](pqxx::read_transaction& read) -> absl::Status {
+    STEPCURVE_ASSIGN_OR_RETURN(definitions, Remember(read, {{study, 0}}));
+    return absl::OkStatus();
+  }));
+  const auto found = definitions.find(study);
+  if (found == definitions.end()) {
+    return absl::NotFoundError(absl::StrCat("there is no study ", study));
+  }
+  return found->second;
+}
+
+absl::StatusOr<std::vector<Grant>> ClaimStore::HeldBy(int64_t session) {
+  std::vector<Grant> grants;
+  STEPCURVE_RETURN_IF_ERROR(database_->Read([&](pqxx::read_transaction& read) -> absl::Status {
+    grants.clear();
+    const pqxx::result self = read.exec_params(kSession, session);
+    if (self.empty()) {
+      return absl::OkStatus();
+    }
+    STEPCURVE_ASSIGN_OR_RETURN(const std::vector<SlotClass> slots, SlotClassesFromJson(self[0][0].c_str()));
+    STEPCURVE_ASSIGN_OR_RETURN(const Capabilities can_run, CapabilitiesFromJson(self[0][1].c_str()));
+    absl::flat_hash_map<int64_t, int64_t> sweep_of_study;
+    for (const auto& row : read.exec_params(kHeld, session)) {
+      Grant& grant = grants.emplace_back();
+      grant.session = session;
+      grant.trial = row[0].as<int64_t>();
+      grant.attempt = row[1].as<int64_t>();
+      grant.study = row[2].as<int64_t>();
+      grant.strand = row[3].as<int64_t>();
+      grant.sweep = row[4].as<int64_t>();
+      grant.number = row[5].as<int64_t>();
+      grant.repeat = row[6].as<int32_t>();
+      grant.training_seed = static_cast<uint64_t>(row[7].as<int64_t>());
+      STEPCURVE_ASSIGN_OR_RETURN(grant.parameters, ParseDoubleArray(row[8].c_str()));
+      sweep_of_study[grant.study] = grant.sweep;
+    }
+    STEPCURVE_ASSIGN_OR_RETURN(const Definitions definitions, Remember(read, sweep_of_study));
+    // The record does not say which slots a trial was for: the first that can run it.
+    for (Grant& grant : grants) {
+      for (size_t slot = 0; slot < slots.size(); ++slot) {
+        if (CanRun(*definitions.at(grant.study), can_run, slots[slot]) == Fit::kFits) {
+          grant.slot_class = static_cast<int32_t>(slot);
+          break;
+        }
+      }
+    }
+    return absl::OkStatus();
+  }));
+  return grants;
+}
+
+}  // namespace stepcurve
