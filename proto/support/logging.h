@@ -5,8 +5,9 @@
 
 namespace stepcurve {
 
-// Sets spdlog's default logger of a daemon up: one line a message on stderr, time in UTC, `program` in front. Level from
-// the environment variable STEPCURVE_LOG (debug, info, warn, error), info otherwise. Call once, first in main.
+// Sets spdlog's default logger of a daemon up: one line a message on stderr, time in UTC, `program` in front. Level
+// from the environment variable STEPCURVE_LOG (debug, info, warn, error, off), info otherwise. Call once, first in
+// main.
 void SetUpLogging(absl::string_view program);
 
 }  // namespace stepcurve
