@@ -13,7 +13,7 @@ double ToScale(Scale scale, double value) {
     case Scale::kLinear:
       return value;
     case Scale::kLog:
-      return std::log(value);
+      return std::log10(value);  // To the base 10, so that a grid over decades meets them.
     case Scale::kReverseLog:
       return -std::log1p(-value);
   }
@@ -25,7 +25,7 @@ double FromScale(Scale scale, double scaled) {
     case Scale::kLinear:
       return scaled;
     case Scale::kLog:
-      return std::exp(scaled);
+      return std::pow(10, scaled);
     case Scale::kReverseLog:
       return -std::expm1(-scaled);
   }

@@ -43,8 +43,9 @@ TEST(SplitMix64Test, NextBelowReachesAllAndNothingElse) {
 
 // A change here changes the points and seeds of every sweep.
 TEST(KeyTest, AreGolden) {
-  EXPECT_EQ(SequenceKey(1, "mnist{}/fc_64{}/sgd", 32, ""), Fnv1a64("1|mnist{}/fc_64{}/sgd|32||sequence"));
-  EXPECT_EQ(TrainingSeed(1, "mnist{}/fc_64{}/sgd", 32, 17, 0), Fnv1a64("1|mnist{}/fc_64{}/sgd|32|17|0|training"));
+  EXPECT_EQ(SequenceKey(1, "mnist{}/fc_64{}/sgd", 32, ""), 0xcf4a2d5b07647fa3u);
+  EXPECT_EQ(SequenceKey(1, "mnist{}/fc_64{}/sgd", 0, "0.1"), 0xc072a82e713eee65u);
+  EXPECT_EQ(TrainingSeed(1, "mnist{}/fc_64{}/sgd", 32, 17, 0), 0x20602722daf4e654u);
 }
 
 TEST(KeyTest, DifferInEachPart) {
