@@ -199,14 +199,6 @@ RunEnd Invalid(const absl::Status& status) {
 
 }  // namespace
 
-std::vector<std::string> QuadraticModels() {
-  std::vector<std::string> names;
-  for (const Model& model : kModels) {
-    names.emplace_back(model.name);
-  }
-  return names;
-}
-
 std::vector<std::string> QuadraticOptimizers() {
   std::vector<std::string> names;
   for (const Optimizer& optimizer : kOptimizers) {

@@ -14,8 +14,8 @@ namespace stepcurve {
 // coordinates) and noisy_quadratic_100; every metric is the expected loss.
 inline constexpr absl::string_view kQuadraticDataset = "quadratic";
 
-// What RunQuadratic can run, as workers announce it.
-std::vector<std::string> QuadraticModels();
+// What RunQuadratic can run, as workers announce it: the family of its models, and its optimizers.
+inline constexpr absl::string_view kQuadraticModel = "noisy_quadratic";
 std::vector<std::string> QuadraticOptimizers();
 
 // Trains `run` on the calling thread. Diverged means that the expected loss of that step overflowed; it is the first
