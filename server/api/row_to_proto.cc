@@ -87,7 +87,7 @@ v1::Attempt ToProto(const AttemptRow& row) {
   return attempt;
 }
 
-v1::Trial ToProto(const TrialRow& row, const StudyRow& study, SweepState sweep) {
+v1::Trial ToProto(const TrialRow& row, const StudyRow& study) {
   v1::Trial trial;
   trial.set_id(row.id);
   trial.set_sweep(study.sweep);
@@ -96,13 +96,8 @@ v1::Trial ToProto(const TrialRow& row, const StudyRow& study, SweepState sweep) 
   trial.set_batch_size(study.definition.batch_size);
   trial.set_number(row.number);
   trial.set_repeat(row.repeat);
-  const bool turned = sweep == SweepState::kCancelled && !IsTerminal(row.state);
-  trial.set_state(ToProto(turned ? TrialState::kCancelled : row.state));
-  if (turned) {
-    trial.set_end_reason(ToProto(EndReason::kCancelled));
-  } else if (row.end_reason.has_value()) {
-    trial.set_end_reason(ToProto(*row.end_reason));
-  }
+  trial.set_state(ToProto(row.state));
+  if (row.end_reason.has_value()) trial.set_end_reason(ToProto(*row.end_reason));
   const std::vector<std::string> names = study.definition.ParameterNames();
   const auto fill = [&](const std::vector<double>& values, auto* out) {
     for (size_t i = 0; i < values.size() && i < names.size(); ++i) {

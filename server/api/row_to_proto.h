@@ -23,7 +23,7 @@ v1::Study ToProto(const StudyRow& study, const StudyWait& wait);
 v1::Worker ToProto(const SessionRow& session);
 v1::Attempt ToProto(const AttemptRow& attempt);
 
-// Without best, steps_to_goal and attempts. In a cancelled sweep, what still waits to be turned is shown as CANCELLED.
-v1::Trial ToProto(const TrialRow& trial, const StudyRow& study, SweepState sweep);
+// Without best, steps_to_goal and attempts.
+v1::Trial ToProto(const TrialRow& trial, const StudyRow& study);
 
 }  // namespace stepcurve

@@ -30,8 +30,7 @@ v1::ListTrialsRequest WithoutPage(const v1::ListTrialsRequest& request) {
   return rest;
 }
 
-// As stored: a cancelled sweep's open rows are CANCELLED to the user before they are turned.
-absl::StatusOr<std::vector<TrialState>> StoredStates(const v1::ListTrialsRequest& request, SweepState sweep) {
+absl::StatusOr<std::vector<TrialState>> StatesOf(const v1::ListTrialsRequest& request) {
   std::vector<TrialState> states;
   for (int i = 0; i < request.states_size(); ++i) {
     const std::optional<TrialState> state = FromProto(request.states(i));
@@ -40,12 +39,6 @@ absl::StatusOr<std::vector<TrialState>> StoredStates(const v1::ListTrialsRequest
                         absl::StrFormat("is %d, which is no trial state", static_cast<int>(request.states(i))));
     }
     states.push_back(*state);
-  }
-  if (sweep != SweepState::kCancelled || states.empty()) return states;
-  states.erase(std::remove_if(states.begin(), states.end(), [](TrialState s) { return !IsTerminal(s); }), states.end());
-  if (std::find(states.begin(), states.end(), TrialState::kCancelled) != states.end()) {
-    states.push_back(TrialState::kQueued);
-    states.push_back(TrialState::kRunning);
   }
   return states;
 }
@@ -83,7 +76,7 @@ absl::StatusOr<TrialScope> TrialHandlers::Resolve(const v1::ListTrialsRequest& r
     STEPCURVE_ASSIGN_OR_RETURN(scope.goal, CheckGoal("goal", request.goal()));
   }
   STEPCURVE_ASSIGN_OR_RETURN(scope.sweep, options_.sweeps->Find(request.sweep()));
-  STEPCURVE_ASSIGN_OR_RETURN(scope.states, StoredStates(request, scope.sweep.state));
+  STEPCURVE_ASSIGN_OR_RETURN(scope.states, StatesOf(request));
   STEPCURVE_ASSIGN_OR_RETURN(std::vector<StudyRow> studies, options_.sweeps->Studies(scope.sweep.id));
   STEPCURVE_ASSIGN_OR_RETURN(scope.studies,
                              StudiesOf(scope.sweep.name, std::move(studies), request.workload(), request.batch_size()));
@@ -98,8 +91,6 @@ absl::StatusOr<TrialScope> TrialHandlers::Resolve(const v1::ListTrialsRequest& r
 
 absl::StatusOr<v1::ListTrialsResponse> TrialHandlers::ListTrials(const v1::ListTrialsRequest& request) {
   STEPCURVE_ASSIGN_OR_RETURN(const TrialScope scope, Resolve(request));
-  // A cancelled sweep of which only open trials are asked for has none.
-  if (request.states_size() > 0 && scope.states.empty()) return v1::ListTrialsResponse();
   return request.order_by().empty() ? ByNumber(request, scope) : ByOrder(request, scope);
 }
 
@@ -185,7 +176,7 @@ absl::Status TrialHandlers::Fill(const TrialScope& scope, const std::vector<Tria
   for (const TrialRow& row : rows) {
     const StudyRow& study = scope.StudyOf(row);
     v1::Trial* trial = response.add_trials();
-    *trial = ToProto(row, study, scope.sweep.state);
+    *trial = ToProto(row, study);
     if (const auto found = bests.find(row.id); found != bests.end()) AddBests(study, found->second, *trial);
     if (const auto found = stairs.find(row.id); found != stairs.end()) {
       if (const std::optional<int64_t> steps = FirstPast(found->second, *scope.goal); steps.has_value()) {
@@ -199,13 +190,12 @@ absl::Status TrialHandlers::Fill(const TrialScope& scope, const std::vector<Tria
 absl::StatusOr<v1::GetTrialResponse> TrialHandlers::GetTrial(const v1::GetTrialRequest& request) {
   TrialLookup lookup(options_.sweeps, options_.trials, request.sweep(), request.workload());
   STEPCURVE_ASSIGN_OR_RETURN(const FoundTrial found, lookup.Find("trial", request.trial()));
-  STEPCURVE_ASSIGN_OR_RETURN(const SweepRow sweep, options_.sweeps->Find(absl::StrCat(found.study.sweep)));
   STEPCURVE_ASSIGN_OR_RETURN(const std::vector<AttemptRow> attempts, options_.trials->Attempts(found.trial.id));
   STEPCURVE_ASSIGN_OR_RETURN(const auto bests, options_.curves->Bests({found.trial.id}));
 
   v1::GetTrialResponse response;
   v1::Trial& trial = *response.mutable_trial();
-  trial = ToProto(found.trial, found.study, sweep.state);
+  trial = ToProto(found.trial, found.study);
   if (const auto recorded = bests.find(found.trial.id); recorded != bests.end()) {
     AddBests(found.study, recorded->second, trial);
   } else {

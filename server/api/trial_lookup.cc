@@ -51,7 +51,7 @@ absl::StatusOr<FoundTrial> TrialLookup::Find(absl::string_view field, absl::stri
   if (sweep_name_.empty()) {
     return FieldError("sweep", absl::StrFormat("is empty; \"%s\" says a trial only within a sweep", reference));
   }
-  return FindByNumber(field, batch_size, number);
+  return FindByNumber(batch_size, number);
 }
 
 absl::StatusOr<FoundTrial> TrialLookup::FindById(int64_t id) {
@@ -70,7 +70,7 @@ absl::StatusOr<FoundTrial> TrialLookup::FindById(int64_t id) {
   return found;
 }
 
-absl::StatusOr<FoundTrial> TrialLookup::FindByNumber(absl::string_view field, int64_t batch_size, int64_t number) {
+absl::StatusOr<FoundTrial> TrialLookup::FindByNumber(int64_t batch_size, int64_t number) {
   STEPCURVE_RETURN_IF_ERROR(LoadSweep());
   STEPCURVE_ASSIGN_OR_RETURN(std::vector<StudyRow> studies, StudiesOf(sweep_name_, studies_, workload_, batch_size));
   if (studies.size() > 1) {

@@ -30,7 +30,7 @@ class TrialLookup final {
 
  private:
   absl::StatusOr<FoundTrial> FindById(int64_t id);
-  absl::StatusOr<FoundTrial> FindByNumber(absl::string_view field, int64_t batch_size, int64_t number);
+  absl::StatusOr<FoundTrial> FindByNumber(int64_t batch_size, int64_t number);
   absl::Status LoadSweep();
 
   SweepStore* const sweeps_;

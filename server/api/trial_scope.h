@@ -19,7 +19,7 @@ namespace stepcurve {
 struct TrialScope {
   SweepRow sweep;
   std::vector<StudyRow> studies;
-  std::vector<TrialState> states;  // As stored; empty: all.
+  std::vector<TrialState> states;  // Empty: all.
   std::optional<Goal> goal;
   int64_t page_size = 0;
 

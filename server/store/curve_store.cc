@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "proto/support/status_macros.h"
 #include "server/store/pg_array.h"
+#include "server/store/row_values.h"
 #include "spdlog/spdlog.h"
 
 namespace stepcurve {
@@ -17,14 +18,13 @@ namespace {
 
 constexpr char kStudiesOfAddress[] = R"(
   SELECT s.id, s.sweep_id, w.name, w.state::text, w.semantics::text, w.parent_id IS NOT NULL, s.definition::text,
-         s.space_hash, s.results_version, n.wanted, n.counts
+         s.space_hash, s.results_version, n.*
     FROM workloads k
     JOIN studies s ON s.workload_id = k.id
     JOIN sweeps w ON w.id = s.sweep_id
    CROSS JOIN LATERAL (
-     SELECT sum(t.wanted)::bigint AS wanted,
-            ARRAY[sum(t.queued), sum(t.running), sum(t.complete), sum(t.infeasible), sum(t.stopped), sum(t.failed),
-                  sum(t.cancelled)]::bigint[] AS counts
+     SELECT sum(t.wanted), sum(t.queued), sum(t.running), sum(t.complete), sum(t.infeasible), sum(t.stopped),
+            sum(t.failed), sum(t.cancelled)
        FROM strands t WHERE t.study_id = s.id) n
    WHERE k.address = $1 AND w.deleted_at IS NULL
    ORDER BY s.sweep_id DESC, s.batch_size)";
@@ -104,11 +104,6 @@ constexpr char kBests[] = R"(
 // Index in SQL, from 1, of a metric's staircase in a records row.
 int StaircaseIndex(int metric, bool rising) { return 2 * metric + (rising ? 2 : 1); }
 
-template <typename Names>
-size_t IndexOf(const Names& names, absl::string_view name) {
-  return std::find(names.begin(), names.end(), name) - names.begin();
-}
-
 std::optional<double> OptionalDouble(const pqxx::field& field) {
   double value = 0;
   if (field.is_null() || !absl::SimpleAtod(field.c_str(), &value)) return std::nullopt;
@@ -127,24 +122,22 @@ absl::StatusOr<CurveStudy> ReadStudy(const pqxx::row& row) {
   study.study = row[0].as<int64_t>();
   study.sweep = row[1].as<int64_t>();
   study.sweep_name = row[2].c_str();
-  study.sweep_state = static_cast<SweepState>(IndexOf(kSweepStateNames, row[3].c_str()));
-  study.semantics = row[4].c_str() == absl::string_view("reached") ? Semantics::kReached : Semantics::kPublished;
+  study.sweep_state = SweepStateAt(row[3]);
+  study.semantics = SemanticsAt(row[4]);
   study.child = row[5].as<bool>();
   STEPCURVE_ASSIGN_OR_RETURN(study.definition, StudyDefinitionFromJson(row[6].c_str()));
   study.space_hash = row[7].c_str();
   study.results_version = row[8].as<int64_t>();
   study.wanted = row[9].as<int64_t>();
-  STEPCURVE_ASSIGN_OR_RETURN(const std::vector<int64_t> counts, ParseInt64Array(row[10].c_str()));
-  std::copy_n(counts.begin(), kTrialStates, study.counts.by_state.begin());
-  if (study.sweep_state == SweepState::kCancelled) {
-    study.counts[TrialState::kCancelled] += study.counts.open();
-    study.counts[TrialState::kQueued] = study.counts[TrialState::kRunning] = 0;
-  }
+  study.counts = CountsAt(row, 10);
+  if (study.sweep_state == SweepState::kCancelled) ShowOpenAsCancelled(study.counts);
   return study;
 }
 
-int MetricIndex(const StudyDefinition& study, const std::string& metric) {
-  return static_cast<int>(IndexOf(study.metrics, metric));
+std::optional<int> MetricIndex(const StudyDefinition& study, const std::string& metric) {
+  const auto found = std::find(study.metrics.begin(), study.metrics.end(), metric);
+  if (found == study.metrics.end()) return std::nullopt;
+  return static_cast<int>(found - study.metrics.begin());
 }
 
 }  // namespace
@@ -219,12 +212,12 @@ absl::StatusOr<std::vector<Envelope>> CurveStore::Envelopes(const std::vector<Cu
       envelopes.push_back(std::move(found->second));
       continue;
     }
-    const int index = MetricIndex(study.definition, metric);
-    if (index == static_cast<int>(study.definition.metrics.size())) {
+    const std::optional<int> index = MetricIndex(study.definition, metric);
+    if (!index.has_value()) {
       envelopes.push_back({.rising = rising});
       continue;
     }
-    STEPCURVE_ASSIGN_OR_RETURN(Envelope envelope, Build(study, selection, index, rising));
+    STEPCURVE_ASSIGN_OR_RETURN(Envelope envelope, Build(study, selection, *index, rising));
     // Nothing is lost where it cannot be kept (a standby, say): the next query builds it again.
     if (keep) {
       if (const absl::Status status = Keep(study, selection.Name(), metric, envelope); !status.ok()) {
