@@ -209,7 +209,8 @@ std::string CertaintyText(const v1::Curve& curve) {
   std::string text = "every point exact";
   if (final < curve.points_size()) {
     text = absl::StrFormat("%d of %d points exact", final, curve.points_size());
-    if (provisional > 0) absl::StrAppend(&text, ", ", provisional, " provisional (", sum.queued(), " trials to come)");
+    if (provisional > 0) absl::StrAppend(&text, ", ", provisional, " provisional");
+    if (sum.queued() > 0) absl::StrAppend(&text, " (", sum.queued(), " trials to come)");
     const int censored = curve.points_size() - final - provisional;
     if (censored > 0) absl::StrAppend(&text, ", ", censored, " not (a trial that was stopped might have been sooner)");
   }

@@ -23,7 +23,7 @@ std::string Lower(const std::string& name, int value) { return value == 0 ? "" :
 std::string Grouped(int64_t n) {
   std::string digits = absl::StrCat(n);
   const int first = n < 0 ? 1 : 0;
-  for (int i = static_cast<int>(digits.size()) - 3; i > first; i -= 3) digits.insert(i, ",");
+  for (int i = static_cast<int>(digits.size()) - 3; i > first; i -= 3) digits.insert(i, 1, ',');
   return digits;
 }
 
