@@ -9,14 +9,15 @@
 #include "absl/status/statusor.h"
 
 #include "server/core/events.h"
+#include "server/core/retry_caps.h"
 #include "server/store/database.h"
-#include "server/store/session_store.h"
 
 namespace stepcurve {
 
 // Makes events durable: one transaction a batch, libpq from BEGIN to COMMIT, over a connection of its own. One thread.
 //
-//   1. lock sweeps (key share) and strands that may be topped up or have endings, then trials, in id order, reading where they stand
+//   1. lock sweeps (key share) and strands that may be topped up or have endings, then trials, in id order, reading
+//   where they stand
 //   2. decide in memory (core/flush_decision): drop what is stale, trim what is stored, endings, top-ups
 //   3. COPY chunks and, for trials that end, records
 //   4. one UPDATE a table; top-ups
@@ -31,13 +32,13 @@ class FlushStore final {
   ~FlushStore();
 
   struct Result {
-    std::vector<Standing> standings;       // One per AttemptEvents, in order.
-    std::vector<int64_t> sweeps_to_check;  // For SweepStore::EndFinished: some strand of theirs has nothing open.
-    std::vector<int64_t> drained_sessions; // Five failures before the first step in a row: to be given no more.
+    std::vector<Standing> standings;        // One per AttemptEvents, in order.
+    std::vector<int64_t> sweeps_to_check;   // For SweepStore::EndFinished: some strand of theirs has nothing open.
+    std::vector<int64_t> drained_sessions;  // Five failures before the first step in a row: to be given no more.
   };
-  // At most one AttemptEvents per (trial, attempt). Safe to repeat after any failure, UNKNOWN included, since step 1 reads what is
-  // stored. A failure of class 22 or 23 is INVALID_ARGUMENT or FAILED_PRECONDITION: some event of the batch is at fault, and halving
-  // the batch finds it. Reconnects by itself.
+  // At most one AttemptEvents per (trial, attempt). Safe to repeat after any failure, UNKNOWN included, since step 1
+  // reads what is stored. A failure of class 22 or 23 is INVALID_ARGUMENT or FAILED_PRECONDITION: some event of the
+  // batch is at fault, and halving the batch finds it. Reconnects by itself.
   absl::StatusOr<Result> Flush(const std::vector<AttemptEvents>& batch);
 
  private:
