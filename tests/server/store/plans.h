@@ -16,7 +16,7 @@ inline StudyDefinition QuadraticStudy(const std::string& optimizer, int64_t batc
   study.workload = {.dataset = "none", .model = "noisy_quadratic", .optimizer = optimizer};
   study.batch_size = batch_size;
   study.budget_steps = 100;
-  study.grid = {.every = 10};
+  study.grid = {.kind = EvaluationGrid::Kind::kEvery, .every = 10};
   study.metrics = {"val/loss", "test/loss"};
   study.space = {{.name = "learning_rate", .kind = RangeEntry{.min = 0.001, .max = 1, .scale = Scale::kLog}}};
   return study;
