@@ -129,8 +129,9 @@ TEST_F(DatabaseTest, AWaitingCallGetsTheConnectionThatIsReturned) {
 }
 
 TEST_F(DatabaseTest, RefusesADatabaseThatIsNotDurable) {
-  options_.conninfo += " options='-c synchronous_commit=off'";
-  EXPECT_THAT(Database::Connect(options_), Fails(absl::StatusCode::kFailedPrecondition, "synchronous_commit is off"));
+  Database::Options options = options_;
+  options.conninfo += " options='-c synchronous_commit=off'";
+  EXPECT_THAT(Database::Connect(options), Fails(absl::StatusCode::kFailedPrecondition, "synchronous_commit is off"));
 }
 
 TEST_F(DatabaseTest, TellsAWrongAddressAtOnce) {

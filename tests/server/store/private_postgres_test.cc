@@ -56,8 +56,7 @@ class PrivatePostgresTest : public ::testing::Test {
   // A zombie that nobody reaps still takes signals, but works nowhere.
   static bool Lives(pid_t pid) {
     std::error_code error;
-    fs::read_symlink(absl::StrCat("/proc/", pid, "/cwd"), error);
-    return !error;
+    return !fs::read_symlink(absl::StrCat("/proc/", pid, "/cwd"), error).empty();
   }
   // Starts a cluster in a process that is then killed, as a server by kill -9.
   void StartAndDie() {

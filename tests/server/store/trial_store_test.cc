@@ -29,7 +29,9 @@ class TrialStoreTest : public PostgresTest {
     const auto created = sweeps_->Create(plan, SourceOf(plan));
     EXPECT_THAT(created, IsOk());
     std::vector<int64_t> studies;
-    for (const StudyRow& study : *sweeps_->Studies(created->sweep.id)) {
+    const auto rows = sweeps_->Studies(created->sweep.id);
+    EXPECT_THAT(rows, IsOk());
+    for (const StudyRow& study : *rows) {
       studies.push_back(study.id);
     }
     return studies;
