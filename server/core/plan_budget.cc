@@ -84,7 +84,8 @@ absl::StatusOr<int64_t> PlanBudget(const Placed<std::optional<BudgetSpec>>& plac
   } else {
     STEPCURVE_ASSIGN_OR_RETURN(steps, FromTable(budget.per_batch_size, path + ".per_batch_size", study, batch_sizes));
   }
-  steps = std::min(std::max(steps, budget.at_least.value_or(1)), budget.at_most.value_or(steps));
+  if (budget.at_least.has_value()) steps = std::max(steps, *budget.at_least);
+  if (budget.at_most.has_value()) steps = std::min(steps, *budget.at_most);
   int64_t examples = 0;
   if (__builtin_mul_overflow(steps, study.batch_size, &examples)) {
     return FieldError(path,
