@@ -17,6 +17,8 @@ constexpr int kProtocol = 1;
 constexpr absl::Duration kTrainerStart = absl::Minutes(1);
 constexpr absl::Duration kHousekeeping = absl::Seconds(1);
 constexpr absl::Duration kDefaultHeartbeat = absl::Seconds(15);
+// An End that stays unanswered for so many heartbeats is sent again.
+constexpr int kPatientHeartbeats = 4;
 constexpr int64_t kMaxMessageBytes = 256 << 10;
 constexpr int64_t kMaxPointsPerReport = 1024;
 // Of each message: kept for demands and the heartbeat.
@@ -122,7 +124,7 @@ void Agent::Handle(const v1::ServerMessage& message) {
       Take(assignment);
     }
     for (const v1::Standing& standing : message.standings()) {
-      const bool stop = ledger_.Apply(standing, Now());
+      const bool stop = ledger_.Apply(standing);
       const AttemptKey key{standing.trial(), standing.attempt()};
       if (!stop) continue;
       spdlog::info("trial {} attempt {} is no longer ours: {}", key.trial, key.attempt,
@@ -201,7 +203,8 @@ void Agent::FillMessage(absl::Time now, v1::WorkerMessage& message) {
   if (now >= next_heartbeat_) {
     const absl::Duration asked = FromProto(welcome_.heartbeat_interval());
     const absl::Duration interval = asked > absl::ZeroDuration() ? asked : kDefaultHeartbeat;
-    ledger_.FillHeartbeat(now - interval, message);
+    ledger_.FillHeartbeat(message);
+    ledger_.ResendUnanswered(now - kPatientHeartbeats * interval, now);
     next_heartbeat_ = now + interval;
   }
 }

@@ -16,7 +16,6 @@ constexpr size_t kBacklogBytes = 32 << 20;
 constexpr size_t kBytesPerAttempt = 1024;
 // A waiting assignment that no slot will take soon goes back for others after so long.
 constexpr absl::Duration kPatience = absl::Seconds(10);
-constexpr int kProbesPerHeartbeat = 500;
 
 size_t BytesOf(const AttemptLog& log) { return log.points() * log.point_bytes(); }
 
@@ -34,7 +33,6 @@ void Ledger::BeginStream() {
   for (auto& [key, attempt] : attempts_) {
     Change(attempt, [](AttemptLog& log) { log.Resend(); });
     attempt.due = false;
-    attempt.probed = false;
     attempt.end_sent = absl::InfiniteFuture();
     if (attempt.log.due()) MarkDue(key, attempt, absl::InfinitePast());
   }
@@ -70,19 +68,13 @@ void Ledger::Refuse(int slot_class, AttemptKey key, v1::End end, absl::Time now)
   if (Assign(slot_class, std::move(task), now)) End(key, std::move(end), now);
 }
 
-bool Ledger::Apply(const v1::Standing& standing, absl::Time now) {
+bool Ledger::Apply(const v1::Standing& standing) {
   const AttemptKey key{standing.trial(), standing.attempt()};
   Attempt* attempt = Find(key);
   if (attempt == nullptr) return false;
   switch (standing.verdict()) {
     case v1::Standing::HELD:
       Change(*attempt, [&](AttemptLog& log) { log.Persisted(standing.persisted_step()); });
-      if (attempt->probed && attempt->log.end_sent()) {
-        Change(*attempt, [](AttemptLog& log) { log.Resend(); });
-        attempt->probed = false;
-        attempt->end_sent = absl::InfiniteFuture();
-        MarkDue(key, *attempt, now);
-      }
       return false;
     case v1::Standing::ENDED:
     case v1::Standing::LOST: {
@@ -227,20 +219,24 @@ void Ledger::FillDemand(absl::Time now, v1::WorkerMessage& message) {
   }
 }
 
-void Ledger::FillHeartbeat(absl::Time sent_before, v1::WorkerMessage& message) {
+void Ledger::FillHeartbeat(v1::WorkerMessage& message) const {
   v1::Heartbeat& heartbeat = *message.mutable_heartbeat();
-  int probes = 0;
-  for (auto& [key, attempt] : attempts_) {
-    const bool unanswered = attempt.end_sent < sent_before && probes < kProbesPerHeartbeat;
-    if (!attempt.running && !unanswered) continue;
-    if (unanswered) {
-      attempt.probed = true;
-      ++probes;
+  for (const Class& slot_class : classes_) {
+    for (const AttemptKey& key : slot_class.running) {
+      v1::Heartbeat::Running& running = *heartbeat.add_running();
+      running.set_trial(key.trial);
+      running.set_attempt(key.attempt);
+      running.set_step(attempts_.at(key).step);
     }
-    v1::Heartbeat::Running& running = *heartbeat.add_running();
-    running.set_trial(key.trial);
-    running.set_attempt(key.attempt);
-    running.set_step(attempt.step);
+  }
+}
+
+void Ledger::ResendUnanswered(absl::Time sent_before, absl::Time now) {
+  for (auto& [key, attempt] : attempts_) {
+    if (attempt.end_sent >= sent_before) continue;
+    Change(attempt, [](AttemptLog& log) { log.Resend(); });
+    attempt.end_sent = absl::InfiniteFuture();
+    MarkDue(key, attempt, now);
   }
 }
 

@@ -45,7 +45,7 @@ class Ledger final {
   // An assignment that cannot be run: answered with `end`.
   void Refuse(int slot_class, AttemptKey key, v1::End end, absl::Time now);
   // Returns whether a running attempt was dropped and its run should stop. Unknown attempts are ignored.
-  bool Apply(const v1::Standing& standing, absl::Time now);
+  bool Apply(const v1::Standing& standing);
   // Drops everything.
   void Clear();
 
@@ -72,9 +72,10 @@ class Ledger final {
   void Fill(MessageRoom room, absl::Time now, v1::WorkerMessage& message);
   // Demands that have risen since this stream began or since the last call.
   void FillDemand(absl::Time now, v1::WorkerMessage& message);
-  // Every running attempt, and those whose End has been out unanswered since before `sent_before`: a HELD in answer to
-  // these makes them due again.
-  void FillHeartbeat(absl::Time sent_before, v1::WorkerMessage& message);
+  // Every running attempt with its step.
+  void FillHeartbeat(v1::WorkerMessage& message) const;
+  // Makes ended attempts due again whose End went out before `sent_before` and is still unanswered.
+  void ResendUnanswered(absl::Time sent_before, absl::Time now);
   // Asks for nothing from now on.
   void CloseDemand() { demand_closed_ = true; }
 
@@ -90,8 +91,7 @@ class Ledger final {
     Task task;
     int slot_class = 0;
     bool running = false;
-    bool due = false;     // Listed in due_.
-    bool probed = false;  // A heartbeat has asked for its End.
+    bool due = false;  // Listed in due_.
     int64_t step = -1;
     absl::Time since;  // Since when it waits, or runs.
     absl::Time end_sent = absl::InfiniteFuture();
