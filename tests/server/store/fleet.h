@@ -33,13 +33,18 @@ class FleetTest : public PostgresTest {
  protected:
   void SetUp() override {
     PostgresTest::SetUp();
+    if (HasFatalFailure()) {
+      return;
+    }
     sweeps_ = std::make_unique<SweepStore>(database_.get());
     sessions_ = std::make_unique<SessionStore>(SessionStore::Options{.database = database_.get(), .caps = caps_});
     claims_ = std::make_unique<ClaimStore>(database_.get());
     flush_ = OpenFlush();
   }
   void TearDown() override {
-    ExpectCountsAddUp();
+    if (flush_ != nullptr) {
+      ExpectCountsAddUp();
+    }
     PostgresTest::TearDown();
   }
 
