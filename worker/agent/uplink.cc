@@ -36,6 +36,7 @@ absl::Status Uplink::Run() {
     bool greeted = false;
     const absl::Status status = RunStream(*stub, greeted);
     if (options_.agent->finished()) return absl::OkStatus();
+    if (cancelled()) break;
     const absl::Time now = options_.clock->Now();
     if (greeted) {
       last_answer = now;
@@ -83,11 +84,11 @@ absl::Status Uplink::RunStream(v1::WorkerService::Stub& stub, bool& greeted) {
     writable = stream->Write(*message);
   }
   const bool ended_here = writable && !reader_done.HasBeenNotified();
-  if (writable && options_.agent->finished()) stream->WritesDone();
+  if (ended_here && options_.agent->finished()) stream->WritesDone();
   // Where this side goes on, the old stream is gone before the next Hello, so that no server still takes it for this
-  // session's; where the server has ended it, its reason is on the way.
-  if (!ended_here || options_.agent->finished()) reader_done.WaitForNotificationWithTimeout(kFarewell);
-  context.TryCancel();
+  // session's. Where the server has ended it, a cancellation would take the place of its reason.
+  const bool wait = !ended_here || options_.agent->finished();
+  if (!wait || !reader_done.WaitForNotificationWithTimeout(kFarewell)) context.TryCancel();
   reader.join();
   const grpc::Status status = stream->Finish();
   absl::MutexLock lock(&mu_);
