@@ -32,7 +32,7 @@ constexpr Widths kWidths[] = {
 class SimpleCnn final : public Model {
  public:
   explicit SimpleCnn(std::vector<at::Tensor> parameters, at::Device device)
-      : parameters_(std::move(parameters)), pass_examples_(device.is_cpu() ? 128 : 4096) {}
+      : parameters_(std::move(parameters)), pass_examples_(device.is_cpu() ? 128 : 1024) {}
 
   at::Tensor Logits(const at::Tensor& images) const override {
     at::Tensor x = images.view({-1, 1, kImageSide, kImageSide});
