@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/support/logging.h"
 #include "proto/support/status_macros.h"
+#include "server/listen_address.h"
 #include "server/port_file.h"
 #include "server/server.h"
 #include "server/server_flags.h"
@@ -80,6 +81,7 @@ void AwaitSignal(const sigset_t& signals) {
 
 absl::Status Run(const ServerFlags& flags, const sigset_t& signals) {
   StepcurveServer::Options options = flags.server;
+  STEPCURVE_RETURN_IF_ERROR(CheckListenAddress(options.listen));  // Before a cluster is made for nothing.
   std::unique_ptr<PrivatePostgres> postgres;
   if (options.database.conninfo.empty()) {
     spdlog::info("private PostgreSQL under {}", flags.data_dir);
@@ -132,12 +134,13 @@ int Main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  absl::SetProgramUsageMessage(absl::StrCat("stepcurve-server ", kUsage));
+  absl::SetProgramUsageMessage(kUsage);
   absl::FlagsUsageConfig usage;
   usage.version_string = [] { return absl::StrCat("stepcurve-server ", STEPCURVE_VERSION, "\n"); };
-  usage.contains_help_flags = [](absl::string_view file) { return absl::StrContains(file, "server/server_flags"); };
+  usage.contains_help_flags = [](absl::string_view file) { return absl::EndsWith(file, "server/server_flags.cc"); };
   usage.contains_helpshort_flags = usage.contains_help_flags;
   usage.contains_helppackage_flags = usage.contains_help_flags;
+  usage.normalize_filename = [](absl::string_view file) { return std::string(file.substr(file.rfind("server/"))); };
   absl::SetFlagsUsageConfig(usage);
   const std::vector<char*> rest = ParseFlags(argc, argv);
 

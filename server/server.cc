@@ -183,7 +183,9 @@ absl::Status StepcurveServer::Parts::Listen(const std::string& address) {
 absl::StatusOr<std::unique_ptr<StepcurveServer>> StepcurveServer::Start(const Options& options) {
   STEPCURVE_RETURN_IF_ERROR(CheckListenAddress(options.listen));
   auto parts = std::make_unique<Parts>();
-  STEPCURVE_RETURN_IF_ERROR(parts->Connect(options));
+  if (const absl::Status status = parts->Connect(options); !status.ok()) {
+    return absl::Status(status.code(), absl::StrCat("cannot use the database: ", status.message()));
+  }
   parts->MakeStores(options);
   parts->MakeServices(options);
   STEPCURVE_RETURN_IF_ERROR(parts->Listen(options.listen));
