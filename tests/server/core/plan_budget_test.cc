@@ -14,6 +14,8 @@ struct BudgetCase {
   int64_t steps;
 };
 
+void PrintTo(const BudgetCase& row, std::ostream* out) { *out << row.name; }
+
 class BudgetTest : public ::testing::TestWithParam<BudgetCase> {};
 
 TEST_P(BudgetTest, ComesTo) {
