@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -29,8 +30,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// With six more characters. Short, since the path of a Unix socket has at most 107 bytes and a data directory may be
+// deep.
+constexpr char kSocketDir[] = "/tmp/stepcurve-";
+
 // For a cluster that recovers from a crash.
 constexpr absl::Duration kPatience = absl::Minutes(2);
+constexpr absl::Duration kLastBreath = absl::Seconds(20);
 
 // What an operator may change afterwards. What makes a commit durable keeps PostgreSQL's defaults.
 constexpr char kSettings[] = R"(
@@ -93,6 +99,15 @@ std::string LastLines(const std::string& path) {
   return last;
 }
 
+// Removes a directory that Launch has made, with what a killed PostgreSQL leaves in it.
+void RemoveSocketDir(const std::string& path) {
+  if (absl::StartsWith(path, kSocketDir) && path.find('/', sizeof(kSocketDir) - 1) == std::string::npos) {
+    unlink((path + "/.s.PGSQL.5432").c_str());
+    unlink((path + "/.s.PGSQL.5432.lock").c_str());
+    rmdir(path.c_str());
+  }
+}
+
 absl::Status MakeFolder(const std::string& path, const SystemUser* owner) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -153,9 +168,7 @@ PrivatePostgres::~PrivatePostgres() {
                     stopped.ok() ? stopped->output : std::string(stopped.status().message()));
     }
   }
-  if (!socket_dir_.empty()) {
-    rmdir(socket_dir_.c_str());
-  }
+  RemoveSocketDir(socket_dir_);
   if (lock_ >= 0) {
     close(lock_);
   }
@@ -246,15 +259,22 @@ void PrivatePostgres::SetSocketDir(const std::string& socket_dir) {
 }
 
 absl::Status PrivatePostgres::Launch() {
-  if (AnyProcessIn(cluster_dir_)) {
-    return absl::FailedPreconditionError(absl::StrCat("processes of a PostgreSQL that has died still work in ",
-                                                      cluster_dir_, "; start again when they have ended"));
+  // The last processes of one that has just stopped, or died, end a moment later.
+  const absl::Time deadline = absl::Now() + kLastBreath;
+  while (AnyProcessIn(cluster_dir_)) {
+    if (absl::Now() > deadline) {
+      return absl::FailedPreconditionError(absl::StrCat("processes of a PostgreSQL that has died still work in ",
+                                                        cluster_dir_, "; start again when they have ended"));
+    }
+    absl::SleepFor(absl::Milliseconds(20));
   }
   // No process is left, so the file is stale; PostgreSQL itself would believe it if its pid is another program's now.
-  unlink((cluster_dir_ + "/postmaster.pid").c_str());
-  // The path of a Unix socket has at most 107 bytes, and a data directory may be deep.
-  char socket_dir[] = "/tmp/stepcurve-XXXXXX";
-  if (mkdtemp(socket_dir) == nullptr) {
+  if (const auto stale = ReadPostmasterFile(cluster_dir_); stale.has_value()) {
+    RemoveSocketDir(stale->socket_dir);
+    unlink((cluster_dir_ + "/postmaster.pid").c_str());
+  }
+  std::string socket_dir = absl::StrCat(kSocketDir, "XXXXXX");
+  if (mkdtemp(socket_dir.data()) == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat("cannot make a directory in /tmp: ", strerror(errno)));
   }
   SetSocketDir(socket_dir);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -217,12 +218,17 @@ TEST_F(SweepMovesTest, TheEndWaitsForATransactionThatAddsTrials) {
   auto other = Database::Connect(options_);
   ASSERT_THAT(other, IsOk());
   std::thread ending;
+  std::atomic<bool> over = false;
   std::vector<int64_t> ended = {-1};
   ASSERT_THAT((*other)->Transaction([&](pqxx::work& work) {
     work.exec_params("SELECT FROM sweeps WHERE id = $1 FOR KEY SHARE", id);
-    ending = std::thread([&] { ended = *store_->EndFinished({id}); });
+    ending = std::thread([&] {
+      ended = *store_->EndFinished({id});
+      over = true;
+    });
     // Until it waits for our lock.
-    while (Number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity"
+    while (!over &&
+           Number("SELECT count(*) FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity"
                   " WHERE query LIKE '%FOR UPDATE' AND wait_event_type = 'Lock')") == 0) {
     }
     work.exec(
