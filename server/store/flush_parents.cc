@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/store/flush_parents.h"
 
+#include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "proto/support/status_macros.h"
 #include "server/core/sweep_plan.h"
@@ -180,6 +182,10 @@ absl::Status FlushParents::TopUp() {
       if (known.id != id || strand.move.top_up == 0) {
         continue;
       }
+      const SearchSpace& space = study.definition.space;
+      const bool multiplied = std::any_of(space.begin(), space.end(), [](const SpaceEntry& entry) {
+        return !std::holds_alternative<std::monostate>(entry.times);
+      });
       int64_t& number = next_number.at(strand.study);
       for (const NewTrial& trial :
            NewTrials(study.definition, known.sampler, strand.before.created, strand.move.top_up, number)) {
@@ -191,7 +197,11 @@ absl::Status FlushParents::TopUp() {
         copy.Int64(static_cast<int64_t>(trial.training_seed));
         copy.Int32(trial.repeat);
         copy.Doubles(trial.point.parameters);
-        copy.Doubles(trial.point.coordinates);
+        if (multiplied) {
+          copy.Doubles(trial.point.coordinates);
+        } else {
+          copy.Null();  // They are the parameters.
+        }
       }
       number += strand.move.top_up;
     }
