@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -144,6 +145,7 @@ absl::StatusOr<std::unique_ptr<PrivatePostgres>> PrivatePostgres::Start(const st
     postgres->owner_ = *std::move(owner);
     STEPCURVE_RETURN_IF_ERROR(postgres->CheckOwnerCanEnter());
   }
+  STEPCURVE_RETURN_IF_ERROR(postgres->CheckClusterIsOwners());
   std::string major;
   std::ifstream(postgres->cluster_dir_ + "/PG_VERSION") >> major;
   STEPCURVE_ASSIGN_OR_RETURN(postgres->binaries_, FindPostgresBinaries(major));
@@ -203,9 +205,20 @@ absl::Status PrivatePostgres::CheckOwnerCanEnter() const {
   return absl::OkStatus();
 }
 
+absl::Status PrivatePostgres::CheckClusterIsOwners() const {
+  struct stat cluster;
+  const uid_t owner = owner_.has_value() ? owner_->uid : geteuid();
+  if (stat(cluster_dir_.c_str(), &cluster) == 0 && cluster.st_uid != owner) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(cluster_dir_, " belongs to user ", cluster.st_uid, ", but its PostgreSQL would run as user ",
+                     owner, "; start stepcurve-server as whoever made it, or choose another --data_dir"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PrivatePostgres::MakeCluster() const {
   std::error_code error;
-  if (fs::exists(cluster_dir_) && !fs::is_empty(cluster_dir_, error)) {
+  if (fs::exists(cluster_dir_, error) && !fs::is_empty(cluster_dir_, error)) {
     return absl::FailedPreconditionError(absl::StrCat(
         cluster_dir_, " holds files that are not a PostgreSQL cluster; move them away or choose another --data_dir"));
   }

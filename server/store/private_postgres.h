@@ -33,6 +33,7 @@ class PrivatePostgres final {
 
   absl::Status LockDataDir();
   absl::Status CheckOwnerCanEnter() const;
+  absl::Status CheckClusterIsOwners() const;
   absl::Status MakeCluster() const;
   absl::Status Adopt();
   absl::Status Launch();

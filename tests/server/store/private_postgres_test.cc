@@ -147,8 +147,21 @@ TEST_F(PrivatePostgresTest, RefusesASecondServerOnTheSameDirectory) {
 TEST_F(PrivatePostgresTest, RefusesAnotherProgramsFiles) {
   fs::create_directory(data_dir_ + "/postgres");
   std::ofstream(data_dir_ + "/postgres/notes.txt") << "mine";
+  if (geteuid() == 0) {
+    const auto owner = FindSystemUser("postgres");
+    ASSERT_THAT(owner, IsOk());
+    ASSERT_EQ(chown((data_dir_ + "/postgres").c_str(), owner->uid, owner->gid), 0);
+  }
   EXPECT_THAT(PrivatePostgres::Start(data_dir_),
               Fails(absl::StatusCode::kFailedPrecondition, "not a PostgreSQL cluster"));
+}
+
+TEST_F(PrivatePostgresTest, AsRootRefusesAClusterOfAnotherUser) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root runs the cluster as somebody else";
+  }
+  fs::create_directory(data_dir_ + "/postgres");  // Root's, as it would be another user's.
+  EXPECT_THAT(PrivatePostgres::Start(data_dir_), Fails(absl::StatusCode::kFailedPrecondition, "belongs to user 0"));
 }
 
 TEST_F(PrivatePostgresTest, AsRootSaysWhichDirectoryTheOwnerCannotEnter) {
