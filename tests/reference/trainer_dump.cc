@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Trains --steps steps of a model with the trainer's own loop and writes into --out what a reference needs to repeat them:
-// before.N and after.N, the float32 values of parameter N, and batches, the int64 indices of every step's examples.
+// Trains --steps steps of a model with the trainer's own loop and writes into --out what a reference needs to repeat
+// them: before.N and after.N, the float32 values of parameter N, and batches, the int64 indices of every step's
+// examples.
 #include <cstdint>
 #include <fstream>
 #include <iostream>
@@ -17,7 +18,7 @@
 #include "worker/data/image_files.h"
 #include "worker/run/trial_run.h"
 #include "worker/training/device.h"
-#include "worker/training/sampler.h"
+#include "worker/training/batch_sampler.h"
 #include "worker/training/train.h"
 #include "worker/workloads/registry.h"
 
@@ -82,7 +83,7 @@ int Main() {
                     {"warmup_steps", static_cast<double>(absl::GetFlag(FLAGS_warmup_steps))}};
 
   WriteParameters("before", **model);
-  Sampler sampler({.examples = data.train.size(), .batch_size = run.batch_size, .seed = run.training_seed});
+  BatchSampler sampler({.examples = data.train.size(), .batch_size = run.batch_size, .seed = run.training_seed});
   for (int64_t step = 0; step < run.budget_steps; ++step) {
     Write<int64_t>("batches", sampler.Next());
   }

@@ -14,12 +14,12 @@
 #include "absl/time/time.h"
 #include "proto/support/evaluation_grid.h"
 #include "proto/support/status_macros.h"
+#include "worker/training/batch_sampler.h"
 #include "worker/training/evaluation.h"
 #include "worker/training/gradient.h"
 #include "worker/training/loss_log.h"
 #include "worker/training/measurement_plan.h"
 #include "worker/training/optimizer.h"
-#include "worker/training/sampler.h"
 #include "worker/training/schedule.h"
 
 namespace stepcurve {
@@ -84,7 +84,7 @@ RunEnd Train(const TrialRun& run, const ImageData& data, const Model& model, con
       .label_smoothing = run.Parameter("label_smoothing", 0),
       .pass_examples = options.pass_examples > 0 ? options.pass_examples : model.pass_examples()};
 
-  Sampler sampler(
+  BatchSampler sampler(
       {.examples = data.train.size(), .batch_size = run.batch_size, .seed = run.training_seed, .device = device});
   Optimizer optimizer(recipe->optimizer, model.parameters());
   LossLog losses(device);

@@ -13,7 +13,7 @@ namespace stepcurve {
 // The batches of a run: the training set in one random order after another. Within an epoch no example comes twice; the
 // last, short batch of an epoch is filled from the next one's order, so that every batch has exactly its size. The
 // orders are drawn on the host, so they depend on the seed alone, and are copied to the device once an epoch.
-class Sampler final {
+class BatchSampler final {
  public:
   struct Options {
     int64_t examples = 1;    // In the training set.
@@ -21,7 +21,7 @@ class Sampler final {
     uint64_t seed = 0;
     at::Device device = at::kCPU;
   };
-  explicit Sampler(const Options& options);
+  explicit BatchSampler(const Options& options);
 
   // Indices of the next batch, int64 [batch_size] on the device.
   at::Tensor Next();
