@@ -64,10 +64,20 @@ std::vector<int64_t> AllEvaluations(const EvaluationGrid& grid, int64_t budget) 
 }
 
 int64_t CountEvaluations(const EvaluationGrid& grid, int64_t budget) {
-  if (grid.kind == EvaluationGrid::Kind::kEvery) {
-    return 2 + (budget - 1) / grid.every;
+  int64_t between = 0;  // Neither step 0 nor the budget.
+  switch (grid.kind) {
+    case EvaluationGrid::Kind::kGeometric:
+      for (int64_t at = grid.first; at < budget; at = NextGeometric(at, grid.ratio_millionths)) ++between;
+      break;
+    case EvaluationGrid::Kind::kEvery:
+      between = (budget - 1) / grid.every;
+      break;
+    case EvaluationGrid::Kind::kAt:
+      between = std::lower_bound(grid.at.begin(), grid.at.end(), budget) -
+                std::upper_bound(grid.at.begin(), grid.at.end(), 0);
+      break;
   }
-  return static_cast<int64_t>(AllEvaluations(grid, budget).size());
+  return between > INT64_MAX - 2 ? INT64_MAX : between + 2;
 }
 
 std::string DescribeGrid(const EvaluationGrid& grid) {

@@ -28,7 +28,7 @@ std::optional<int64_t> NextEvaluation(const EvaluationGrid& grid, int64_t budget
 // All evaluations, ascending, step 0 and the budget included.
 std::vector<int64_t> AllEvaluations(const EvaluationGrid& grid, int64_t budget);
 
-// Their number, without making them all where that can be helped.
+// Their number, without making them; the largest int64 where it would not fit.
 int64_t CountEvaluations(const EvaluationGrid& grid, int64_t budget);
 
 // "geometric 1.05", "every 50", "at 7 steps".

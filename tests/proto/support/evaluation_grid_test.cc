@@ -39,7 +39,7 @@ TEST(EvaluationGridTest, MultipliesDecimalRatiosExactly) {
 
 TEST(EvaluationGridTest, NextAgreesWithAllFromAnyStep) {
   for (const EvaluationGrid& grid : {Geometric(1'050'000, 1), Geometric(1'050'000, 7), Geometric(1'000'001, 1),
-                                     Every(1), Every(7), At({5, 6, 90})}) {
+                                     Every(1), Every(7), At({5, 6, 90}), At({0, 5, 300, 400})}) {
     const std::vector<int64_t> all = AllEvaluations(grid, 300);
     EXPECT_EQ(CountEvaluations(grid, 300), static_cast<int64_t>(all.size())) << DescribeGrid(grid);
     size_t next = 0;
@@ -61,9 +61,10 @@ TEST(EvaluationGridTest, NeverOverflows) {
   EXPECT_EQ(AllEvaluations(Geometric(2'000'000, 1), budget).size(), 65u);
   EXPECT_EQ(NextEvaluation(Every(int64_t{1} << 62), budget, (int64_t{1} << 62) + 1), budget);
   EXPECT_EQ(CountEvaluations(Every(1), budget - 1), budget);
+  EXPECT_EQ(CountEvaluations(Every(1), budget), budget);
 }
 
-TEST(EvaluationGridTest, EighthyToOneHundredThirtyEvaluationsByDefault) {
+TEST(EvaluationGridTest, EightyToOneHundredThirtyEvaluationsByDefault) {
   // First step ceil(budget / 500), as a sweep's default.
   for (int64_t budget : {600, 10'000, 110'000, 10'000'000}) {
     const int64_t count = CountEvaluations(Geometric(1'050'000, (budget + 499) / 500), budget);
