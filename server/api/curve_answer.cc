@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -214,7 +215,7 @@ absl::StatusOr<v1::Curve> AnswerCurve(CurveStore& curves, const CurveQuery& quer
                                       const Goal& goal) {
   const TrialSelection selection = SelectionOf(query, scope.semantics);
   const std::vector<CurveStudy>& studies = scope.studies;
-  STEPCURVE_ASSIGN_OR_RETURN(const std::vector<Envelope> envelopes,
+  STEPCURVE_ASSIGN_OR_RETURN(const std::vector<std::shared_ptr<const Envelope>> envelopes,
                              curves.Envelopes(studies, selection, goal.metric, !goal.falling()));
   std::vector<Group> groups;
   std::vector<CurveStore::WinnerQuery> winner_queries;
@@ -222,7 +223,7 @@ absl::StatusOr<v1::Curve> AnswerCurve(CurveStore& curves, const CurveQuery& quer
     Group group{.begin = begin, .end = begin};
     const int64_t batch_size = studies[begin].definition.batch_size;
     for (; group.end < studies.size() && studies[group.end].definition.batch_size == batch_size; ++group.end) {
-      group.pooled.push_back(Pooled(studies[group.end], envelopes[group.end], selection, goal));
+      group.pooled.push_back(Pooled(studies[group.end], *envelopes[group.end], selection, goal));
     }
     begin = group.end;
     group.answer = AnswerPoint(group.pooled, goal, query.first_trials);

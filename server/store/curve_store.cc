@@ -16,6 +16,9 @@
 namespace stepcurve {
 namespace {
 
+// A curve of 17 batch sizes takes some 0.3 MB.
+constexpr size_t kCacheBytes = 64u << 20;
+
 constexpr char kStudiesOfAddress[] = R"(
   SELECT s.id, s.sweep_id, w.name, w.state::text, w.semantics::text, w.parent_id IS NOT NULL, s.definition::text,
          s.space_hash, s.results_version, n.*
@@ -153,7 +156,7 @@ std::string TrialSelection::Name() const {
   return name;
 }
 
-CurveStore::CurveStore(Database* database) : database_(database), trials_(database) {}
+CurveStore::CurveStore(Database* database) : database_(database), trials_(database), cache_(kCacheBytes) {}
 
 absl::StatusOr<std::vector<CurveStudy>> CurveStore::Studies(const std::string& address) {
   std::vector<CurveStudy> studies;
@@ -178,55 +181,71 @@ absl::StatusOr<std::vector<std::string>> CurveStore::Addresses() {
   return addresses;
 }
 
-absl::StatusOr<std::vector<Envelope>> CurveStore::Envelopes(const std::vector<CurveStudy>& studies,
-                                                            const TrialSelection& selection, const std::string& metric,
-                                                            bool rising) {
+absl::StatusOr<std::vector<std::shared_ptr<const Envelope>>> CurveStore::Envelopes(
+    const std::vector<CurveStudy>& studies, const TrialSelection& selection, const std::string& metric, bool rising) {
+  const std::string name = selection.Name();
   const bool keep = !selection.Admits(TrialState::kRunning) && !selection.Admits(TrialState::kQueued);
+  const auto key = [&](const CurveStudy& study) {
+    return absl::StrCat(study.study, "|", name, "|", metric, "|", rising);
+  };
+
+  std::vector<std::shared_ptr<const Envelope>> envelopes(studies.size());
   absl::flat_hash_map<int64_t, Envelope> kept;
   if (keep) {
-    std::vector<int64_t> ids, versions;
-    for (const CurveStudy& study : studies) {
-      ids.push_back(study.study);
-      versions.push_back(study.results_version);
+    std::vector<const CurveStudy*> lacking;
+    for (size_t i = 0; i < studies.size(); ++i) {
+      envelopes[i] = cache_.Find(key(studies[i]), studies[i].results_version);
+      if (envelopes[i] == nullptr) lacking.push_back(&studies[i]);
     }
-    STEPCURVE_RETURN_IF_ERROR(database_->Read([&](pqxx::read_transaction& tx) {
-      kept.clear();
-      for (const pqxx::row& row :
-           tx.exec_params(kReadEnvelopes, ArrayText(absl::MakeConstSpan(ids)), ArrayText(absl::MakeConstSpan(versions)),
-                          selection.Name(), metric, rising)) {
-        Envelope& envelope = kept[row[0].as<int64_t>()];
-        envelope.rising = rising;
-        EnvelopeLayer& layer = envelope.layers.emplace_back();
-        STEPCURVE_ASSIGN_OR_RETURN(layer.steps, ParseInt64Array(row[2].c_str()));
-        STEPCURVE_ASSIGN_OR_RETURN(layer.values, ParseDoubleArray(row[3].c_str()));
-        STEPCURVE_ASSIGN_OR_RETURN(layer.trials, ParseInt64Array(row[4].c_str()));
-        STEPCURVE_ASSIGN_OR_RETURN(layer.numbers, ParseInt64Array(row[5].c_str()));
-      }
-      return absl::OkStatus();
-    }));
+    if (!lacking.empty()) {
+      STEPCURVE_ASSIGN_OR_RETURN(kept, ReadKept(lacking, name, metric, rising));
+    }
   }
-
-  std::vector<Envelope> envelopes;
-  for (const CurveStudy& study : studies) {
-    if (const auto found = kept.find(study.study); found != kept.end()) {
-      envelopes.push_back(std::move(found->second));
-      continue;
-    }
+  for (size_t i = 0; i < studies.size(); ++i) {
+    if (envelopes[i] != nullptr) continue;
+    const CurveStudy& study = studies[i];
     const std::optional<int> index = MetricIndex(study.definition, metric);
-    if (!index.has_value()) {
-      envelopes.push_back({.rising = rising});
-      continue;
-    }
-    STEPCURVE_ASSIGN_OR_RETURN(Envelope envelope, Build(study, selection, *index, rising));
-    // Nothing is lost where it cannot be kept (a standby, say): the next query builds it again.
-    if (keep) {
-      if (const absl::Status status = Keep(study, selection.Name(), metric, envelope); !status.ok()) {
-        spdlog::debug("envelope of study {} not kept: {}", study.study, std::string(status.message()));
+    Envelope envelope{.rising = rising};
+    if (const auto found = kept.find(study.study); found != kept.end()) {
+      envelope = std::move(found->second);
+    } else if (index.has_value()) {
+      STEPCURVE_ASSIGN_OR_RETURN(envelope, Build(study, selection, *index, rising));
+      // Nothing is lost where it cannot be kept (a standby, say): it is built again when this process forgets it.
+      const absl::Status status = keep ? Keep(study, name, metric, envelope) : absl::OkStatus();
+      if (!status.ok()) {
+        spdlog::debug("envelope of study {} not kept: {}", study.study, status.ToString());
       }
     }
-    envelopes.push_back(std::move(envelope));
+    envelopes[i] = std::make_shared<const Envelope>(std::move(envelope));
+    if (keep) cache_.Put(key(study), study.results_version, envelopes[i]);
   }
   return envelopes;
+}
+
+absl::StatusOr<absl::flat_hash_map<int64_t, Envelope>> CurveStore::ReadKept(
+    const std::vector<const CurveStudy*>& studies, const std::string& selection, const std::string& metric,
+    bool rising) {
+  std::vector<int64_t> ids, versions;
+  for (const CurveStudy* study : studies) {
+    ids.push_back(study->study);
+    versions.push_back(study->results_version);
+  }
+  absl::flat_hash_map<int64_t, Envelope> kept;
+  STEPCURVE_RETURN_IF_ERROR(database_->Read([&](pqxx::read_transaction& tx) {
+    kept.clear();
+    for (const pqxx::row& row : tx.exec_params(kReadEnvelopes, ArrayText(absl::MakeConstSpan(ids)),
+                                               ArrayText(absl::MakeConstSpan(versions)), selection, metric, rising)) {
+      Envelope& envelope = kept[row[0].as<int64_t>()];
+      envelope.rising = rising;
+      EnvelopeLayer& layer = envelope.layers.emplace_back();
+      STEPCURVE_ASSIGN_OR_RETURN(layer.steps, ParseInt64Array(row[2].c_str()));
+      STEPCURVE_ASSIGN_OR_RETURN(layer.values, ParseDoubleArray(row[3].c_str()));
+      STEPCURVE_ASSIGN_OR_RETURN(layer.trials, ParseInt64Array(row[4].c_str()));
+      STEPCURVE_ASSIGN_OR_RETURN(layer.numbers, ParseInt64Array(row[5].c_str()));
+    }
+    return absl::OkStatus();
+  }));
+  return kept;
 }
 
 // The records read may be newer than the study's results_version, never older: its row was read before. So what is kept

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "server/core/state.h"
 #include "server/core/study_definition.h"
 #include "server/store/database.h"
+#include "server/store/envelope_cache.h"
 #include "server/store/trial_store.h"
 
 namespace stepcurve {
@@ -73,11 +75,12 @@ class CurveStore final {
   absl::StatusOr<std::vector<std::string>> Addresses();
 
   // Envelopes of these studies over one metric and direction, in their order. Those kept under the studies'
-  // results_version are read; the others are built from records, and kept unless the selection admits running trials,
-  // which is summarised from their chunks and true for the moment. A study without the metric has an empty envelope.
-  absl::StatusOr<std::vector<Envelope>> Envelopes(const std::vector<CurveStudy>& studies,
-                                                  const TrialSelection& selection, const std::string& metric,
-                                                  bool rising);
+  // results_version, here or in the database, are taken as they are; the others are built from records and kept, unless
+  // the selection admits running trials: these are summarised from their chunks, which is true for the moment. A study
+  // without the metric has an empty envelope.
+  absl::StatusOr<std::vector<std::shared_ptr<const Envelope>>> Envelopes(const std::vector<CurveStudy>& studies,
+                                                                         const TrialSelection& selection,
+                                                                         const std::string& metric, bool rising);
 
   struct WinnerQuery {
     int64_t trial = 0;
@@ -99,12 +102,17 @@ class CurveStore final {
   absl::StatusOr<TrialStaircases> Summarise(int64_t trial, int metrics);
 
  private:
+  // Of the studies that `cache_` lacks, those that the table has.
+  absl::StatusOr<absl::flat_hash_map<int64_t, Envelope>> ReadKept(const std::vector<const CurveStudy*>& studies,
+                                                                  const std::string& selection,
+                                                                  const std::string& metric, bool rising);
   absl::StatusOr<Envelope> Build(const CurveStudy& study, const TrialSelection& selection, int metric, bool rising);
   absl::Status Keep(const CurveStudy& study, const std::string& selection, const std::string& metric,
                     const Envelope& envelope);
 
   Database* database_;
   TrialStore trials_;
+  EnvelopeCache cache_;
 };
 
 }  // namespace stepcurve

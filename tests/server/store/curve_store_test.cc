@@ -41,11 +41,14 @@ class CurveStoreTest : public PostgresTest {
     return *studies;
   }
 
+  // As a server that has just started.
+  void Forget() { curves_ = std::make_unique<CurveStore>(database_.get()); }
+
   // First crossing of kGoal as "step by number", "" for none.
   std::string Answer(const TrialSelection& selection, int rank = 1) {
     const auto envelopes = curves_->Envelopes(Studies(), selection, "val/loss", false);
     EXPECT_THAT(envelopes, IsOk());
-    const std::optional<Crossing> crossing = FindCrossing(envelopes->at(0), kGoal, rank);
+    const std::optional<Crossing> crossing = FindCrossing(*envelopes->at(0), kGoal, rank);
     return crossing.has_value() ? std::to_string(crossing->step) + " by " + std::to_string(crossing->number) : "";
   }
 
@@ -112,12 +115,27 @@ TEST_F(CurveStoreTest, EnvelopesAreKeptUntilResultsChange) {
   data_->Trial(study_, Losses({0, 30}, {1, 0.05}));
   EXPECT_EQ(Answer(kComplete), "30 by 1");
   EXPECT_EQ(Number("SELECT count(*) FROM envelopes"), 1);
-  // What is kept answers: without its records the study would have none.
-  Sql("DELETE FROM records");
-  EXPECT_EQ(Answer(kComplete), "30 by 1");
+  // What is kept answers: without its records and chunks the study would have none.
+  Sql("DELETE FROM records; DELETE FROM chunks");
+  Forget();
+  EXPECT_EQ(Answer(kComplete), "30 by 1");  // From the table.
+  Sql("DELETE FROM envelopes");
+  EXPECT_EQ(Answer(kComplete), "30 by 1");  // From memory.
   data_->Trial(study_, Losses({0, 20}, {1, 0.05}));
   EXPECT_EQ(Answer(kComplete), "20 by 2");
+  Forget();
+  EXPECT_EQ(Answer(kComplete), "20 by 2");
   EXPECT_EQ(Number("SELECT count(DISTINCT results_version) FROM envelopes"), 1);
+}
+
+TEST_F(CurveStoreTest, AnotherServersResultsAreSeen) {
+  CurveStore other(database_.get());
+  data_->Trial(study_, Losses({0, 30}, {1, 0.05}));
+  EXPECT_EQ(Answer(kComplete), "30 by 1");
+  ASSERT_THAT(other.Envelopes(*other.Studies(kAddress), kComplete, "val/loss", false), IsOk());
+  data_->Trial(study_, Losses({0, 20}, {1, 0.05}));
+  ASSERT_THAT(other.Envelopes(*other.Studies(kAddress), kComplete, "val/loss", false), IsOk());
+  EXPECT_EQ(Answer(kComplete), "20 by 2");
 }
 
 TEST_F(CurveStoreTest, SelectionsMetricsAndDirectionsAreKeptApart) {
@@ -125,11 +143,13 @@ TEST_F(CurveStoreTest, SelectionsMetricsAndDirectionsAreKeptApart) {
   data_->Trial(study_, Losses({0, 20}, {1, 0.05}, TrialState::kInfeasible));
   const TrialSelection both{.states = {TrialState::kComplete, TrialState::kInfeasible}};
   for (int round = 0; round < 2; ++round) {
+    Forget();
     EXPECT_EQ(Answer(kComplete), "30 by 1");
     EXPECT_EQ(Answer(both), "20 by 2");
+    EXPECT_EQ(Answer(kComplete), "30 by 1");
     const auto rising = curves_->Envelopes(Studies(), kComplete, "test/loss", true);
     ASSERT_THAT(rising, IsOk());
-    EXPECT_THAT(rising->at(0).layers.at(0).values, ElementsAre(2));
+    EXPECT_THAT(rising->at(0)->layers.at(0).values, ElementsAre(2));
   }
 }
 
@@ -137,13 +157,37 @@ TEST_F(CurveStoreTest, AnEmptyPoolIsRememberedToo) {
   data_->Trial(study_, Losses({0, 30}, {1, 0.05}, TrialState::kFailed));
   EXPECT_EQ(Answer(kComplete), "");
   EXPECT_EQ(Number("SELECT count(*) FROM envelopes"), 1);
+  Forget();
   EXPECT_EQ(Answer(kComplete), "");
+}
+
+TEST(EnvelopeCacheTest, HoldsTheLatestUsedOfOneVersionEach) {
+  const auto envelope = std::make_shared<const Envelope>();
+  EnvelopeCache cache(900);  // Three small ones.
+  cache.Put("a", 1, envelope);
+  cache.Put("b", 1, envelope);
+  cache.Put("c", 1, envelope);
+  EXPECT_EQ(cache.Find("a", 1), envelope);
+  EXPECT_EQ(cache.Find("a", 2), nullptr);
+  cache.Put("d", 1, envelope);  // "b" is the one not asked for.
+  EXPECT_EQ(cache.Find("b", 1), nullptr);
+  EXPECT_EQ(cache.Find("a", 1), envelope);
+  cache.Put("a", 2, envelope);
+  EXPECT_EQ(cache.Find("a", 1), nullptr);
+  EXPECT_EQ(cache.Find("a", 2), envelope);
+  EXPECT_EQ(cache.Find("c", 1), envelope);
+  EXPECT_EQ(cache.Find("d", 1), envelope);
+  const auto huge =
+      std::make_shared<const Envelope>(Envelope{.layers = {EnvelopeLayer{.steps = std::vector<int64_t>(1000)}}});
+  cache.Put("e", 1, huge);
+  EXPECT_EQ(cache.Find("e", 1), nullptr);
+  EXPECT_EQ(cache.Find("a", 2), envelope);
 }
 
 TEST_F(CurveStoreTest, AStudyWithoutTheMetricHasNoAnswer) {
   const auto envelopes = curves_->Envelopes(Studies(), kComplete, "val/accuracy", false);
   ASSERT_THAT(envelopes, IsOk());
-  EXPECT_THAT(envelopes->at(0).layers, IsEmpty());
+  EXPECT_THAT(envelopes->at(0)->layers, IsEmpty());
 }
 
 TEST_F(CurveStoreTest, RunningTrialsAreSummarisedAndNeverKept) {
