@@ -124,6 +124,8 @@ TEST(StudyJsonTest, RandomDefinitionsComeBackBitForBit) {
 TEST(StudyJsonTest, NegativeZeroKeepsItsSign) {
   StudyDefinition study;
   study.points = {-0.0, 0.0};
+  // jsonb's numbers have no negative zero.
+  EXPECT_THAT(ToJson(study), HasSubstr("\"points\":[\"-0\",0.0]"));
   const auto back = StudyDefinitionFromJson(ToJson(study));
   ASSERT_THAT(back, IsOk());
   EXPECT_TRUE(std::signbit(back->points[0]));
