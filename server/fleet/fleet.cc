@@ -44,6 +44,7 @@ Fleet::Fleet(const Options& options)
                 .database = options.database}),
       callbacks_({.hello = [this](std::shared_ptr<WorkerStream> stream,
                                   v1::WorkerMessage hello) { greeter_.Greet(std::move(stream), std::move(hello)); },
+                  .left = [this](const Session& session) { greeter_.Dismiss(session.id()); },
                   .gone = [this](const Session& session) { registry_.Remove(session); }}),
       service_(&callbacks_) {}
 

@@ -38,6 +38,13 @@ void Greeter::Greet(std::shared_ptr<WorkerStream> stream, v1::WorkerMessage hell
   stream->Refuse(GoingAway());
 }
 
+void Greeter::Dismiss(int64_t session) {
+  absl::MutexLock lock(&mu_);
+  if (!stopping_) {
+    waiting_.push_back({.leaving = session});
+  }
+}
+
 void Greeter::Stop() {
   std::deque<Visitor> refused;
   {
@@ -46,7 +53,9 @@ void Greeter::Stop() {
     refused.swap(waiting_);
   }
   for (const Visitor& visitor : refused) {
-    visitor.stream->Refuse(GoingAway());
+    if (visitor.stream != nullptr) {
+      visitor.stream->Refuse(GoingAway());
+    }
   }
   for (std::thread& thread : threads_) {
     if (thread.joinable()) {
@@ -68,8 +77,11 @@ void Greeter::Run() {
       visitor = std::move(waiting_.front());
       waiting_.pop_front();
     }
-    // Greeting a stream that is gone would take the session from the one that came after it.
-    if (!visitor.stream->cancelled()) {
+    if (visitor.stream == nullptr) {
+      // Where this fails, the lease ends it.
+      options_.sessions->End(visitor.leaving, "the worker left").IgnoreError();
+    } else if (!visitor.stream->cancelled()) {
+      // Greeting a stream that is gone would take the session from the one that came after it.
       Answer(visitor);
     }
   }

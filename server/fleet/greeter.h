@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -21,8 +22,8 @@
 
 namespace stepcurve {
 
-// Answers hellos: registers the session, settles what it holds, and welcomes its stream. A few threads of its own,
-// since a stream's reactor must not wait for the database.
+// Answers hellos, and goodbyes: registers the session, settles what it holds, and welcomes its stream. A few threads of
+// its own, since a stream's reactor must not wait for the database.
 class Greeter final {
  public:
   // Not owned; all outlive the greeter.
@@ -44,6 +45,9 @@ class Greeter final {
   // Does not block.
   void Greet(std::shared_ptr<WorkerStream> stream, v1::WorkerMessage hello);
 
+  // A worker has left for good, holding nothing: its session ends now rather than with its lease. Does not block.
+  void Dismiss(int64_t session);
+
   // Refuses what waits and what comes. Idempotent.
   void Stop();
 
@@ -51,6 +55,7 @@ class Greeter final {
   struct Visitor {
     std::shared_ptr<WorkerStream> stream;
     v1::WorkerMessage hello;
+    int64_t leaving = 0;  // A session to end, and no stream.
   };
   void Run();
   void Answer(const Visitor& visitor);

@@ -245,15 +245,21 @@ void Session::End(const std::string& reason) {
   Notify();
 }
 
-void Session::Close(const absl::Status& how) {
+bool Session::Close(const absl::Status& how) {
   {
     absl::MutexLock lock(&mu_);
     if (end_.has_value()) {
-      return;
+      return false;
     }
     end_ = how;
   }
   Notify();
+  return true;
+}
+
+bool Session::holds_any() {
+  absl::MutexLock lock(&mu_);
+  return attempts_.held() > 0;
 }
 
 void Session::Answer(const std::vector<Standing>& standings) {

@@ -81,14 +81,17 @@ class Session final : public EventListener, public std::enable_shared_from_this<
   std::vector<int64_t> Sweeps();
   void EndSweep(int64_t sweep, TrialState state, const std::string& reason);
 
+  // Whether some attempt is not over.
+  bool holds_any();
+
   // No more work, let what runs finish.
   void DrainWorker();
   // This server goes away; reads no more.
   void Reconnect(absl::Duration after);
   // The session is over.
   void End(const std::string& reason);
-  // The stream is over, after what waits has been written; the first call wins.
-  void Close(const absl::Status& how);
+  // The stream is over, after what waits has been written. The first call wins; false for later ones.
+  bool Close(const absl::Status& how);
 
   // EventListener.
   void Answer(const std::vector<Standing>& standings) override;

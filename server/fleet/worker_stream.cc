@@ -102,7 +102,10 @@ void WorkerStream::OnReadDone(bool ok) {
     return;
   }
   if (!ok) {
-    session->Close(absl::OkStatus());  // The worker has said all it had to say, or is gone.
+    // The worker has said all it had to say, or the stream broke.
+    if (session->Close(absl::OkStatus()) && !cancelled() && !session->holds_any()) {
+      callbacks_->left(*session);
+    }
     return;
   }
   const absl::StatusOr<Session::Reading> reading = session->Receive(incoming_);

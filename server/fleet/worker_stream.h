@@ -24,6 +24,8 @@ class WorkerStream final : public grpc::ServerBidiReactor<v1::WorkerMessage, v1:
   struct Callbacks {
     // The first message; answered by Welcome or Refuse, at some time, on any thread.
     std::function<void(std::shared_ptr<WorkerStream>, v1::WorkerMessage)> hello;
+    // The worker has said that nothing more comes, and holds nothing.
+    std::function<void(const Session&)> left;
     // The call is over.
     std::function<void(const Session&)> gone;
   };
