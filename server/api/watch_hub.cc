@@ -42,6 +42,7 @@ void WatchHub::Run() {
       if (stopping_) return;
       newcomers.swap(newcomers_);
     }
+    away_ = absl::OkStatus();
     Admit(std::move(newcomers));
     const absl::Time now = options_.clock->Now();
     for (auto it = rooms_.begin(); it != rooms_.end();) {
@@ -54,8 +55,10 @@ void WatchHub::Run() {
 // The names and ids of watched sweeps are looked up once; a sweep never changes its id.
 void WatchHub::Admit(std::vector<std::shared_ptr<Watcher>> newcomers) {
   for (std::shared_ptr<Watcher>& watcher : newcomers) {
-    const absl::StatusOr<SweepRow> sweep = options_.sweeps->Find(watcher->sweep());
+    const absl::StatusOr<SweepRow> sweep =
+        away_.ok() ? options_.sweeps->Find(watcher->sweep()) : absl::StatusOr<SweepRow>(away_);
     if (!sweep.ok()) {
+      if (absl::IsUnavailable(sweep.status())) away_ = sweep.status();
       watcher->Fail(sweep.status());
       continue;
     }
@@ -69,10 +72,11 @@ void WatchHub::Serve(int64_t sweep, Room& room, absl::Time now) {
   if (room.seats.empty()) return;
 
   bool changed = false;
-  if (now - room.read_time >= options_.interval) {
+  if (away_.ok() && now - room.read_time >= options_.interval) {
     room.read_time = now;
     absl::StatusOr<v1::Progress> progress = ReadProgress(*options_.sweeps, *options_.sessions, sweep);
     if (progress.ok()) {
+      room.unread = false;
       std::string content = progress->SerializeAsString();
       changed = content != room.content;
       room.content = std::move(content);
@@ -85,7 +89,9 @@ void WatchHub::Serve(int64_t sweep, Room& room, absl::Time now) {
       return;
     } else {
       // The watchers keep what they have; it is read again after the interval.
-      spdlog::warn("watched sweep {} not read: {}", sweep, progress.status().ToString());
+      if (absl::IsUnavailable(progress.status())) away_ = progress.status();
+      if (!room.unread) spdlog::warn("watched sweep {} not read: {}", sweep, progress.status().ToString());
+      room.unread = true;
     }
   }
   if (room.last == nullptr) return;

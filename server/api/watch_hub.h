@@ -52,6 +52,7 @@ class WatchHub final {
     std::string content;  // Of the last snapshot, without time and rates.
     absl::Time read_time = absl::InfinitePast();
     absl::Time send_time = absl::InfinitePast();
+    bool unread = false;  // The last attempt to read it failed.
     EndingRate rate;
   };
 
@@ -60,7 +61,11 @@ class WatchHub final {
   void Serve(int64_t sweep, Room& room, absl::Time now);
 
   const Options options_;
-  std::map<int64_t, Room> rooms_;  // The thread's.
+  // The thread's.
+  std::map<int64_t, Room> rooms_;
+  // The database did not answer in this round: asking again for each sweep would hold the keep-alives up.
+  absl::Status away_;
+
   absl::Mutex mu_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<std::shared_ptr<Watcher>> newcomers_ ABSL_GUARDED_BY(mu_);
