@@ -115,7 +115,7 @@ std::string TextPlot(const StepsPlot& plot, int columns, int rows) {
   }
 
   const std::vector<double> y_ticks = Ticks(plot.y_min, plot.y_max, canvas.height() / 2);
-  std::string text = absl::StrCat(plot.title, "\n", plot.subtitle, "\n", "    steps\n");
+  std::string text = absl::StrCat(plot.title, "\n", plot.subtitle, "\n", "    steps against batch size\n");
   for (int line = 0; line < canvas.height(); ++line) {
     std::string label;
     for (double tick : y_ticks) {
@@ -126,7 +126,7 @@ std::string TextPlot(const StepsPlot& plot, int columns, int rows) {
     absl::StrAppend(&text, row, "\n");
   }
   std::string axis(canvas.line(0).size(), '-');
-  std::string labels(axis.size() + 8, ' ');
+  std::string labels(axis.size() + 2, ' ');
   size_t free = 0;
   for (double tick : Ticks(plot.x_min, plot.x_max, static_cast<int>(axis.size()) / 6)) {
     const int column = canvas.Column(x_of(tick));
@@ -138,14 +138,22 @@ std::string TextPlot(const StepsPlot& plot, int columns, int rows) {
     free = start + label.size() + 1;
   }
   absl::StripTrailingAsciiWhitespace(&labels);
-  absl::StrAppend(&text, std::string(kLabel, ' '), " +", axis, "\n", std::string(kLabel + 2, ' '), labels,
-                  "  batch size\n");
+  absl::StrAppend(&text, std::string(kLabel, ' '), " +", axis, "\n", std::string(kLabel + 2, ' '), labels, "\n");
+  std::vector<std::string> legends;
   for (size_t i = 0; i < plot.series.size(); ++i) {
-    absl::StrAppend(&text, i == 0 ? "  " : "   ", std::string(1, Letter(i)), " ", plot.series[i].label);
+    legends.push_back(absl::StrCat(std::string(1, Letter(i)), " ", plot.series[i].label));
   }
-  if (any_reached) absl::StrAppend(&text, "   . perfect scaling");
-  if (any_unreached) absl::StrAppend(&text, "   x goal not reached");
-  return text + "\n";
+  if (any_reached) legends.push_back(". perfect scaling");
+  if (any_unreached) legends.push_back("x goal not reached");
+  std::string line;
+  for (const std::string& part : legends) {
+    if (!line.empty() && static_cast<int>(line.size() + 3 + part.size()) > columns) {
+      absl::StrAppend(&text, line, "\n");
+      line.clear();
+    }
+    absl::StrAppend(&line, line.empty() ? "  " : "   ", part);
+  }
+  return absl::StrCat(text, line, "\n");
 }
 
 }  // namespace stepcurve
