@@ -126,14 +126,16 @@ std::string TextPlot(const StepsPlot& plot, int columns, int rows) {
     absl::StrAppend(&text, row, "\n");
   }
   std::string axis(canvas.line(0).size(), '-');
-  std::string labels(axis.size() + 2, ' ');
+  std::string labels(axis.size(), ' ');
   size_t free = 0;
   for (double tick : Ticks(plot.x_min, plot.x_max, static_cast<int>(axis.size()) / 6)) {
     const int column = canvas.Column(x_of(tick));
     axis[column] = '+';
     const std::string label = absl::StrCat(std::llround(tick));
-    const size_t start = std::max<int>(column - static_cast<int>(label.size()) / 2, 0);
-    if (start < free || start + label.size() > labels.size()) continue;
+    // Below its mark, but for those at the edges.
+    const size_t start =
+        std::clamp<int>(column - static_cast<int>(label.size()) / 2, 0, static_cast<int>(labels.size() - label.size()));
+    if (start < free) continue;
     labels.replace(start, label.size(), label);
     free = start + label.size() + 1;
   }

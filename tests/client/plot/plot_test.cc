@@ -183,7 +183,7 @@ sweep fig1   semantics published   first 100 trials of each study   space 9f3a (
           |                                ..                   -A
       128 +                                  ..                           x  x
           +------+--------+--------+-------+--------+--------+-------+--------+-
-                 4       16       64      256     1024     4096    16384    65536
+                 4       16       64      256     1024     4096    16384   65536
   A measured   . perfect scaling   x goal not reached
 )");
 }
