@@ -191,7 +191,8 @@ TEST_F(WorkTest, ASessionEndsWithItsWorkersOrderlyLeaveIfItHoldsNothing) {
 TEST_F(WorkTest, HealthSaysServing) {
   grpc::GenericStub stub(Dial({.server = absl::StrCat("localhost:", port())}));
   grpc::ClientContext context;
-  grpc::ByteBuffer request;  // HealthCheckRequest{}: the whole server.
+  const grpc::Slice empty;
+  grpc::ByteBuffer request(&empty, 1);  // HealthCheckRequest{}: the whole server.
   grpc::ByteBuffer response;
   absl::Notification done;
   grpc::Status status;
