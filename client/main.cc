@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
   if (ioctl(environment.out_is_terminal ? STDOUT_FILENO : STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     environment.columns = size.ws_col;
     environment.rows = size.ws_row;
-  } else {
-    (void)absl::SimpleAtoi(Variable("COLUMNS"), &environment.columns);
+  } else if (int columns = 0; absl::SimpleAtoi(Variable("COLUMNS"), &columns) && columns > 0) {
+    environment.columns = columns;
   }
   if (const std::string server = Variable("STEPCURVE_SERVER"); !server.empty()) environment.default_server = server;
   environment.user = UserAtHost();

@@ -110,7 +110,10 @@ StepsPlot MakeStepsPlot(const std::vector<v1::Curve>& curves) {
   const std::string goal = Common(curves, GoalOf);
   const std::string sweeps = Common(curves, SweepsText);
   plot.title = Join({workloads.common, goal}, "   ");
-  plot.subtitle = Join({sweeps, Common(curves, CurveTerms)}, "   ");
+  std::vector<std::string> subtitle = {sweeps};
+  for (size_t i = 0; i < 4; ++i)
+    subtitle.push_back(Common(curves, [i](const v1::Curve& c) { return CurveTerms(c)[i]; }));
+  plot.subtitle = Join(subtitle, "   ");
   for (size_t i = 0; i < curves.size(); ++i) {
     const v1::Curve& curve = curves[i];
     PlotSeries series{curve.workload(), GoalOf(curve), absl::StrJoin(curve.sweeps(), ";"), "", {}};

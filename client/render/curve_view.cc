@@ -128,7 +128,7 @@ Row TableRow(const v1::Curve& curve, int i) {
 void PrintTable(const v1::Curve& curve, std::ostream* out) {
   *out << curve.workload() << "   sweep" << (curve.sweeps_size() > 1 ? "s " : " ")
        << absl::StrJoin(curve.sweeps(), ", ") << "   " << GoalText(curve.goal()) << "\n"
-       << CurveTerms(curve) << "\n";
+       << absl::StrJoin(CurveTerms(curve), "   ") << "\n";
   RowPrinter table(Format::kTable,
                    {{"", "batch", kRight},
                     {"", "steps", kRight},
@@ -224,13 +224,12 @@ std::string CertaintyText(const v1::Curve& curve) {
   return text;
 }
 
-std::string CurveTerms(const v1::Curve& curve) {
-  const std::string trials = curve.first_trials() == 0
-                                 ? "all trials of each study"
-                                 : absl::StrCat("first ", curve.first_trials(), " trials of each study");
-  return absl::StrCat("semantics ", NameOf(curve.semantics()), "   ", trials, "   space ",
-                      curve.space().empty() ? "differs between studies" : curve.space(), "   grid ",
-                      curve.grid().empty() ? "differs between studies" : curve.grid());
+std::vector<std::string> CurveTerms(const v1::Curve& curve) {
+  return {absl::StrCat("semantics ", NameOf(curve.semantics())),
+          curve.first_trials() == 0 ? "all trials of each study"
+                                    : absl::StrCat("first ", curve.first_trials(), " trials of each study"),
+          absl::StrCat("space ", curve.space().empty() ? "differs between studies" : curve.space()),
+          absl::StrCat("grid ", curve.grid().empty() ? "differs between studies" : curve.grid())};
 }
 
 }  // namespace stepcurve

@@ -3,6 +3,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "client/render/rows.h"
 #include "stepcurve/v1/curve_service.pb.h"

@@ -229,7 +229,7 @@ void PrintDatasets(const v1::GetCatalogueResponse& catalogue, Format format, std
                       {"train_examples", "train", kRight},
                       {"val_examples", "val", kRight},
                       {"test_examples", "test", kRight},
-                      {"metrics", "metrics"},
+                      {"metrics", ""},
                       {"workers", "workers", kRight}},
                      out);
   std::vector<Row> rows;

@@ -169,9 +169,13 @@ void PrintTrial(const v1::Trial& trial, Format format, std::ostream* out) {
                           Seconds(trial.eval_time()));
   if (!trial.error().empty()) *out << "  error        " << trial.error() << "\n";
   for (const v1::Attempt& attempt : trial.attempts()) {
+    std::vector<std::string> details;
+    if (!attempt.device().empty()) details.push_back(attempt.device());
+    if (attempt.threads() > 0) details.push_back(absl::StrCat(attempt.threads(), " threads"));
+    if (!attempt.build().empty()) details.push_back(absl::StrCat("build ", attempt.build()));
     *out << "  attempt " << attempt.attempt() << "    " << attempt.outcome() << " at step " << attempt.last_step()
-         << " on " << attempt.worker() << " (" << attempt.device() << ", " << attempt.threads() << " threads, build "
-         << attempt.build() << ")" << (attempt.error().empty() ? "" : ": ") << attempt.error() << "\n";
+         << " on " << attempt.worker() << (details.empty() ? "" : " (") << absl::StrJoin(details, ", ")
+         << (details.empty() ? "" : ")") << (attempt.error().empty() ? "" : ": ") << attempt.error() << "\n";
   }
   if (!trial.attempts().empty() && !trial.attempts().rbegin()->log_tail().empty()) {
     *out << "last lines of its log:\n";

@@ -100,8 +100,8 @@ std::vector<std::string> WatchScreen(const v1::Progress& progress, const std::ve
   for (size_t i = 0; i < curves.size(); ++i) {
     const v1::Curve& curve = curves[i];
     const bool over = sweep.state() == v1::DONE || sweep.state() == v1::SWEEP_CANCELLED;
-    std::vector<std::string> block = {absl::StrCat(curve.workload(), "  ", GoalText(curve.goal()),
-                                                   over ? "" : ", provisional")};
+    std::vector<std::string> block = {
+        absl::StrCat(curve.workload(), "  ", GoalText(curve.goal()), over ? "" : ", provisional")};
     for (std::string& line : CurveLines(curve, columns)) block.push_back(std::move(line));
     // The cursor goes back to the first line, which must not have left the screen.
     if (static_cast<int>(lines.size() + block.size()) + 1 >= rows) {
