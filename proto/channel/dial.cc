@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
 #include "proto/channel/grpc_status.h"
 #include "proto/support/clock.h"
 
@@ -20,22 +21,23 @@ absl::Status NobodyAnswers(absl::string_view server, absl::string_view why) {
   return absl::UnavailableError(absl::StrCat("no stepcurve-server answers at ", server, why.empty() ? "" : ": ", why));
 }
 
-// The innermost reason of gRPC's text: "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1:
-// Failed to connect to remote host: Connection refused" is "Connection refused". Nothing where the text is not of a
-// failed connection.
-bool ConnectionFailure(absl::string_view text, absl::string_view* why) {
-  constexpr absl::string_view kConnect[] = {"failed to connect to all addresses",
-                                            "connections to all backends failing"};
-  constexpr absl::string_view kRemoteHost = "Failed to connect to remote host: ";
-  for (absl::string_view start : kConnect) {
-    if (absl::StartsWith(text, start)) {
-      const size_t at = text.rfind(kRemoteHost);
-      *why = at == absl::string_view::npos ? text : text.substr(at + kRemoteHost.size());
-      return true;
+// The innermost reason in gRPC's text of a connection that could not be made, "Connection refused" in "failed to
+// connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: Failed to connect to remote host: Connection
+// refused". Nothing where the text is of something else.
+absl::optional<absl::string_view> WhyNotConnected(absl::string_view text) {
+  if (absl::StrContains(text, "DNS resolution failed") || absl::StrContains(text, "name resolution")) {
+    return text;
+  }
+  if (!absl::StartsWith(text, "failed to connect to all addresses") &&
+      !absl::StartsWith(text, "connections to all backends failing")) {
+    return absl::nullopt;
+  }
+  for (absl::string_view before : {"Failed to connect to remote host: ", "last error: "}) {
+    if (const size_t at = text.rfind(before); at != absl::string_view::npos) {
+      return text.substr(at + before.size());
     }
   }
-  *why = text;
-  return absl::StrContains(text, "DNS resolution failed") || absl::StrContains(text, "name resolution");
+  return text;
 }
 
 }  // namespace
@@ -74,9 +76,11 @@ std::shared_ptr<grpc::Channel> Dial(const ChannelOptions& options) {
 }
 
 absl::Status FromGrpc(const grpc::Status& status, absl::string_view server) {
-  absl::string_view why;
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE && ConnectionFailure(status.error_message(), &why)) {
-    return NobodyAnswers(server, why);
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    const std::string text = status.error_message();
+    if (const absl::optional<absl::string_view> why = WhyNotConnected(text)) {
+      return NobodyAnswers(server, *why);
+    }
   }
   return FromGrpc(status);
 }

@@ -58,6 +58,15 @@ TEST(DialTest, SaysInWordsThatNobodyAnswers) {
   EXPECT_EQ(status, absl::UnavailableError("no stepcurve-server answers at localhost:1: Connection refused"));
 }
 
+TEST(FromGrpcOfAServerTest, KeepsTheReasonThatGrpcGives) {
+  const grpc::Status status(grpc::StatusCode::UNAVAILABLE,
+                            "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: tcp handshaker "
+                            "shutdown, and so on until no small buffer holds it any more");
+  EXPECT_EQ(FromGrpc(status, "a:1"),
+            absl::UnavailableError("no stepcurve-server answers at a:1: UNKNOWN: ipv4:127.0.0.1:1: tcp handshaker "
+                                   "shutdown, and so on until no small buffer holds it any more"));
+}
+
 TEST(DialTest, SaysInWordsThatTheNameIsUnknown) {
   const absl::Status status = FromGrpc(List("no-such-host.invalid:1"), "no-such-host.invalid:1");
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
