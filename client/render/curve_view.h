@@ -20,7 +20,8 @@ std::string PointNotes(const v1::Curve& curve, int point);
 // "all points exact" or how many are and why the others are not.
 std::string CertaintyText(const v1::Curve& curve);
 
-// "semantics published   all trials   space 9f3a (2 dims)   grid geometric 1.05".
-std::string CurveTerms(const v1::Curve& curve);
+// What the curve is taken over: "semantics published", "all trials of each study", "space 9f3a (2 dims)",
+// "grid geometric 1.05", in this order.
+std::vector<std::string> CurveTerms(const v1::Curve& curve);
 
 }  // namespace stepcurve
