@@ -42,21 +42,21 @@ DELETE FROM requeued q USING taken t WHERE q.trial_id = t.trial_id
 RETURNING q.trial_id, q.strand_id, coalesce(q.avoid, 0))sql";
 
 // $1 sessions and $2 worker names by share; `source` gives a trial and its share. Trials that are no longer queued are
-// passed over.
+// passed over; CASE keeps the planner from the guess that there are hardly any, and so from scanning all trials for
+// them.
 std::string Grants(absl::string_view source) {
   return absl::StrCat(R"sql(
 UPDATE trials t
    SET state = 'running', attempt = t.attempt + 1, grant_time = now(), base_step = NULL,
        session_id = ($1::bigint[])[u.share], worker_name = ($2::text[])[u.share]
   FROM )sql",
-                      source, R"sql( AND t.state = 'queued'
+                      source, R"sql( AND CASE WHEN t.state = 'queued' THEN true END
 RETURNING u.share, t.id, t.attempt, t.study_id, t.strand_id, t.number, t.repeat, t.training_seed, t.parameters)sql");
 }
 constexpr char kRequeuedSource[] = "unnest($3::bigint[], $4::integer[]) u(id, share) WHERE t.id = u.id";
-constexpr char kFreshSource[] = R"sql(
-       unnest($3::bigint[], $4::integer[], $5::bigint[], $6::bigint[]) u(strand, share, first, past)
- CROSS JOIN LATERAL generate_series(u.first, u.past - 1) p(position)
- WHERE t.strand_id = u.strand AND t.position = p.position)sql";
+constexpr char kFreshSource[] =
+    "unnest($3::bigint[], $4::integer[], $5::bigint[]) u(strand, share, position)"
+    " WHERE t.strand_id = u.strand AND t.position = u.position";
 
 constexpr char kKeepGrants[] = R"sql(
 INSERT INTO grants (session_id, trial_ids)
@@ -184,7 +184,7 @@ std::map<int64_t, std::vector<RequeuedTrial>> TakeRequeued(pqxx::work& work, con
 // Arrays for the two grant statements. Shares count from 1 there.
 struct Orders {
   std::vector<std::pair<int64_t, int32_t>> requeued;  // (trial, share).
-  std::vector<int64_t> strands, firsts, pasts;
+  std::vector<int64_t> strands, positions;            // Of fresh ones, with `shares`.
   std::vector<int32_t> shares;
 };
 
@@ -207,13 +207,11 @@ Orders Order(PlannedShares& plan, Strands& strands, std::map<int64_t, std::vecto
     }
     LockedStrand& locked = strands.at(strand);
     for (size_t i = first; i < past; ++i) {
-      const int64_t count = std::min(plan.shares[i].count, locked.created - locked.granted);
-      if (count > 0) {
+      const int64_t cursor = std::min(locked.granted + plan.shares[i].count, locked.created);
+      for (; locked.granted < cursor; ++locked.granted) {
         orders.strands.push_back(strand);
+        orders.positions.push_back(locked.granted);
         orders.shares.push_back(static_cast<int32_t>(i) + 1);
-        orders.firsts.push_back(locked.granted);
-        locked.granted += count;
-        orders.pasts.push_back(locked.granted);
       }
     }
   });
@@ -264,7 +262,7 @@ absl::StatusOr<std::vector<Grant>> GrantTrials(pqxx::work& work, const PlannedSh
   if (!orders.strands.empty()) {
     STEPCURVE_RETURN_IF_ERROR(
         AddGrants(work.exec_params(Grants(kFreshSource), session_array, name_array, ArrayText(orders.strands),
-                                   ArrayText(orders.shares), ArrayText(orders.firsts), ArrayText(orders.pasts)),
+                                   ArrayText(orders.shares), ArrayText(orders.positions)),
                   plan, grants));
   }
   return grants;

@@ -20,6 +20,7 @@ constexpr char kCopyChunks[] =
     "COPY chunks (trial_id, attempt, first_step, last_step, train_seconds, eval_seconds, steps, \"values\")"
     " FROM STDIN (FORMAT binary)";
 
+// CASE keeps the planner from the guess that hardly any trial runs, and so from scanning all of them for those.
 // -2 stands for "not started", -1 for "no end step" and for "no new times", '' for no reason and no error.
 constexpr char kMoveTrials[] = R"sql(
 UPDATE trials t
@@ -35,8 +36,8 @@ UPDATE trials t
   FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
        u(id, attempt, old_base, old_last, state, base_step, last_step, end_step, reason, train_seconds, eval_seconds,
          crashes, error)
- WHERE t.id = u.id AND t.attempt = u.attempt AND t.state = 'running' AND t.last_step = u.old_last
-   AND coalesce(t.base_step, -2) = u.old_base)sql";
+ WHERE t.id = u.id AND t.attempt = u.attempt AND CASE WHEN t.state = 'running' THEN true END
+   AND t.last_step = u.old_last AND coalesce(t.base_step, -2) = u.old_base)sql";
 
 constexpr char kCopyAttempts[] =
     "COPY past_attempts (trial_id, attempt, session_id, base_step, last_step, start_time, outcome, error, log_tail)"
