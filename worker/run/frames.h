@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stepcurve-worker and the stepcurve-trainer it starts say to each other over a socket pair (file descriptor 3 of the
-// trainer). Fixed binary frames: a 4-byte length of what follows, a 1-byte type, then the fields in order; integers little-endian,
-// doubles as their 8 bytes, strings and lists with a 4-byte count in front. Both ends are of one build, so there is no version.
+// What stepcurve-worker and the stepcurve-trainer it starts say to each other over a socket pair (file descriptor 3 of
+// the trainer). Fixed binary frames: a 4-byte length of what follows, a 1-byte type, then the fields in order; integers
+// little-endian, doubles as their 8 bytes, strings and lists with a 4-byte count in front. Both ends are of one build,
+// so there is no version.
 #pragma once
 
 #include <cstdint>
@@ -37,13 +38,13 @@ struct ReadyFrame {
     std::string fingerprint;
   };
   std::vector<Dataset> datasets;
-  std::vector<std::string> models;      // Families.
+  std::vector<std::string> models;  // Families.
   std::vector<std::string> optimizers;
-  std::string device;                   // cpu, cuda
+  std::string device;  // cpu, cuda
   int64_t memory_bytes = 0;
-  std::string description;              // Of the device, for people.
-  std::string versions;                 // "torch 1.13.1, openblas ..."
-  std::vector<std::string> warnings;    // For the daemon's log: slow BLAS, a data folder that is not usable.
+  std::string description;            // Of the device, for people.
+  std::string versions;               // "torch 1.13.1, openblas ..."
+  std::vector<std::string> warnings;  // For the daemon's log: slow BLAS, a data folder that is not usable.
 };
 struct MeasuredFrame {
   int32_t slot = 0;
@@ -70,7 +71,8 @@ std::string Encode(const Frame& frame);
 absl::StatusOr<Frame> Decode(absl::string_view body);
 
 // Blocking I/O on a stream socket. Write is atomic with respect to other writers only if the caller serialises them.
-// Read: OUT_OF_RANGE at the orderly end of the stream, UNAVAILABLE when the other side died, DATA_LOSS for a frame above 64 MiB.
+// Read: OUT_OF_RANGE at the orderly end of the stream, UNAVAILABLE when the other side died, DATA_LOSS for a frame
+// above 64 MiB.
 absl::Status WriteFrame(int fd, const Frame& frame);
 absl::StatusOr<Frame> ReadFrame(int fd);
 

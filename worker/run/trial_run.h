@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One training run as whoever runs it sees it: free of the wire's messages and of Torch, so that the daemon, the quadratic and the
-// trainer share it.
+// One training run as whoever runs it sees it: free of the wire's messages and of Torch, so that the daemon, the
+// quadratic and the trainer share it.
 #pragma once
 
 #include <cstdint>
@@ -57,10 +57,11 @@ struct RunEnd {
   std::string message;
 };
 
-// Where a run's measurements go. Called by the running thread; `values` in the run's metric order, NaN where a metric was not
-// evaluated.
+// Where a run's measurements go. Called by the running thread; `values` in the run's metric order, NaN where a metric
+// was not evaluated.
 struct TrialSink {
-  std::function<void(int64_t step, const std::vector<double>& values, double train_seconds, double eval_seconds)> measured;
+  std::function<void(int64_t step, const std::vector<double>& values, double train_seconds, double eval_seconds)>
+      measured;
   std::function<void(int64_t step)> progress;  // Often, cheap: the step reached.
   std::function<bool()> should_stop;           // Often, cheap.
 };
