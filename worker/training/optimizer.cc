@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "worker/training/fused_update.h"
 
 namespace stepcurve {
 namespace {
@@ -16,35 +17,6 @@ constexpr OptimizerEntry kOptimizers[] = {
     {"momentum", true, false},
     {"nesterov_momentum", true, true},
 };
-
-struct Factors {
-  float rate;
-  float momentum;
-  float weight_decay;
-};
-
-// One pass over memory instead of one per operation: at small batches a step is bound by memory, not by arithmetic.
-template <bool kMomentum, bool kNesterov, bool kDecay>
-void Update(float* __restrict x, float* __restrict v, const float* __restrict g, int64_t n, const Factors& f) {
-  for (int64_t i = 0; i < n; ++i) {
-    const float gradient = kDecay ? g[i] + f.weight_decay * x[i] : g[i];
-    float direction = gradient;
-    if constexpr (kMomentum) {
-      v[i] = f.momentum * v[i] + gradient;
-      direction = kNesterov ? gradient + f.momentum * v[i] : v[i];
-    }
-    x[i] -= f.rate * direction;
-  }
-}
-
-using UpdateFunction = void (*)(float*, float*, const float*, int64_t, const Factors&);
-
-UpdateFunction Choose(const OptimizerSettings& settings, bool momentum) {
-  const bool decay = settings.weight_decay != 0;
-  if (!momentum) return decay ? &Update<false, false, true> : &Update<false, false, false>;
-  if (settings.nesterov) return decay ? &Update<true, true, true> : &Update<true, true, false>;
-  return decay ? &Update<true, false, true> : &Update<true, false, false>;
-}
 
 }  // namespace
 
@@ -86,10 +58,10 @@ void Optimizer::Step(double rate) {
 }
 
 void Optimizer::StepFused(double rate) {
-  const Factors factors = {.rate = static_cast<float>(rate),
-                           .momentum = static_cast<float>(settings_.momentum),
-                           .weight_decay = static_cast<float>(settings_.weight_decay)};
-  const UpdateFunction update = Choose(settings_, !velocities_.empty());
+  const UpdateFactors factors = {.rate = static_cast<float>(rate),
+                                 .momentum = static_cast<float>(settings_.momentum),
+                                 .weight_decay = static_cast<float>(settings_.weight_decay),
+                                 .nesterov = settings_.nesterov};
   for (size_t p = 0; p < parameters_.size(); ++p) {
     const at::Tensor gradient = parameters_[p].grad().contiguous();
     float* x = parameters_[p].data_ptr<float>();
@@ -97,7 +69,7 @@ void Optimizer::StepFused(double rate) {
     const float* g = gradient.data_ptr<float>();
     constexpr int64_t kGrain = 1 << 15;
     at::parallel_for(0, gradient.numel(), kGrain, [&](int64_t begin, int64_t end) {
-      update(x + begin, v == nullptr ? nullptr : v + begin, g + begin, end - begin, factors);
+      FusedUpdate(x + begin, v == nullptr ? nullptr : v + begin, g + begin, end - begin, factors);
     });
   }
 }

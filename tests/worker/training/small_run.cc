@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "worker/data/image_files.h"
+#include "worker/training/device.h"
 #include "worker/workloads/registry.h"
 
 namespace stepcurve {
@@ -23,6 +24,7 @@ ImageData LoadSmallFashion() {
     ADD_FAILURE() << files.status() << "; install dataset-fashion-mnist";
     std::abort();
   }
+  UseThreads(1);  // What is this small only waits for a second one.
   ImageData data = MoveToDevice("fashion_mnist", *files, at::kCPU);
   data.train = First(data.train, 2'000);
   data.val = First(data.val, 500);

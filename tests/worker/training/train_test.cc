@@ -162,36 +162,41 @@ TEST_P(DivergenceTest, IsReportedAtItsStepAndNothingAtOrPastIt) {
 
 INSTANTIATE_TEST_SUITE_P(All, DivergenceTest, ::testing::Values(1, 2, 8, 255, 256, 257, 258, 512, 513, 599, 600));
 
-TEST(TrainTest, RealDivergenceHasTheStepThatAPlainLoopFinds) {
-  TrialRun run = SmallRun();
-  run.workload.model = "fc_16_16";
-  run.parameters = {{"learning_rate", 300}};
-  run.budget_steps = 400;
-  run.grid.every = 1;
-
-  // Every loss looked at as it comes.
-  const std::unique_ptr<Model> model = Fresh("fc_16_16");
-  BatchSampler sampler({.examples = SmallFashion().train.size(), .batch_size = 32, .seed = run.training_seed});
-  int64_t diverged = 0;
-  for (int64_t step = 1; step <= run.budget_steps && diverged == 0; ++step) {
+// The first step whose loss is not finite when every loss is looked at as it comes; 0 when there is none.
+int64_t DivergenceOfAPlainLoop(const TrialRun& run, double rate) {
+  const std::unique_ptr<Model> model = Fresh(run.workload.model);
+  BatchSampler sampler(
+      {.examples = SmallFashion().train.size(), .batch_size = run.batch_size, .seed = run.training_seed});
+  for (int64_t step = 1; step <= run.budget_steps; ++step) {
     const at::Tensor batch = sampler.Next();
     const at::Tensor loss = at::cross_entropy_loss(model->Logits(SmallFashion().train.images.index_select(0, batch)),
                                                    SmallFashion().train.labels.index_select(0, batch));
-    if (!std::isfinite(loss.item<float>())) diverged = step;
+    if (!std::isfinite(loss.item<float>())) return step;
     loss.backward();
     at::NoGradGuard no_grad;
     for (const at::Tensor& parameter : model->parameters()) {
       at::Tensor values = parameter;
-      values.sub_(parameter.grad(), 300);
+      values.sub_(parameter.grad(), rate);
       parameter.mutable_grad().reset();
     }
   }
-  ASSERT_GT(diverged, 1);
+  return 0;
+}
 
-  const Report report = TrainHere(run);
-  EXPECT_EQ(report.end.kind, Kind::kDiverged);
-  EXPECT_EQ(report.end.step, diverged);
-  EXPECT_EQ(report.end.last_step, diverged - 1);
+TEST(TrainTest, RealDivergenceHasTheStepThatAPlainLoopFinds) {
+  for (const auto& [model, rate] :
+       {std::pair{"fc_16", 1e10}, std::pair{"fc_16_16", 1e5}, std::pair{"fc_16_16_16", 1e5}}) {
+    TrialRun run = SmallRun();
+    run.workload.model = model;
+    run.parameters = {{"learning_rate", rate}};
+    run.grid.every = 1;
+    const int64_t diverged = DivergenceOfAPlainLoop(run, rate);
+    ASSERT_GT(diverged, 1) << model;
+    const Report report = TrainHere(run);
+    EXPECT_EQ(report.end.kind, Kind::kDiverged);
+    EXPECT_EQ(report.end.step, diverged);
+    EXPECT_EQ(report.end.last_step, diverged - 1);
+  }
 }
 
 TEST(TrainTest, SkippedSplitsAreNaNButNotWhereAGoalIsFirstCrossed) {

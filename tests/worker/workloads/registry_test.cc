@@ -30,8 +30,9 @@ struct Size {
 class ParameterCountTest : public ::testing::TestWithParam<Size> {};
 
 TEST_P(ParameterCountTest, IsThePublishedOne) {
+  const std::unique_ptr<Model> model = Make(GetParam().name);
   int64_t count = 0;
-  for (const at::Tensor& parameter : Make(GetParam().name)->parameters()) count += parameter.numel();
+  for (const at::Tensor& parameter : model->parameters()) count += parameter.numel();
   EXPECT_EQ(count, GetParam().parameters);
 }
 
