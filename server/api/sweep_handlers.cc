@@ -114,7 +114,13 @@ absl::Status SweepHandlers::WithDifference(const absl::Status& status, const std
   if (!old.ok()) return status;
   const std::string difference = FirstDifference(*old, spec);
   if (difference.empty()) return status;
-  return absl::AlreadyExistsError(absl::StrCat(status.message(), "; they differ in ", difference));
+  absl::Status named = absl::AlreadyExistsError(absl::StrFormat(
+      "a sweep named \"%s\" exists with another %s (sweep %d, submitted %s%s); a different %s is a different sweep: "
+      "choose a new name",
+      name, difference, sweep->id, absl::FormatTime("%Y-%m-%d %H:%M UTC", sweep->create_time, absl::UTCTimeZone()),
+      sweep->creator.empty() ? "" : absl::StrCat(" by ", sweep->creator), difference));
+  named.SetPayload(kFieldPayload, absl::Cord("name"));
+  return named;
 }
 
 absl::StatusOr<v1::GetSweepResponse> SweepHandlers::GetSweep(const v1::GetSweepRequest& request) {

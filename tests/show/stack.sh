@@ -71,7 +71,7 @@ start_worker() {
 sql() {
   local pid_file
   pid_file=$(find "$work/data" -name postmaster.pid | head -n 1)
-  psql -h "$(sed -n 5p "$pid_file")" -U postgres -d postgres -AtXc "$1"
+  psql -h "$(sed -n 5p "$pid_file")" -U stepcurve -d postgres -AtXc "$1"
 }
 
 stepcurve() {

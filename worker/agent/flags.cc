@@ -119,6 +119,9 @@ absl::StatusOr<WorkerFlags> ReadFlags() {
   if (const absl::Status status = CheckAddress(flags.server); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--server: ", status.message()));
   }
+  if (!flags.datasets.empty() && !std::filesystem::is_directory(flags.datasets)) {
+    return absl::InvalidArgumentError(absl::StrCat("--datasets is ", flags.datasets, "; there is no such folder"));
+  }
   if (flags.name.empty()) flags.name = HostAndProcess();
   STEPCURVE_RETURN_IF_ERROR(CheckPositive("exit_when_idle", flags.exit_when_idle));
   STEPCURVE_RETURN_IF_ERROR(CheckPositive("drain_timeout", flags.drain_timeout));
