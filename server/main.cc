@@ -80,6 +80,9 @@ void AwaitSignal(const sigset_t& signals) {
 }
 
 absl::Status Run(const ServerFlags& flags, const sigset_t& signals) {
+  if (!flags.port_file.empty()) {
+    std::remove(flags.port_file.c_str());  // Of an earlier server: whoever waits for the file waits for this one.
+  }
   StepcurveServer::Options options = flags.server;
   STEPCURVE_RETURN_IF_ERROR(CheckListenAddress(options.listen));  // Before a cluster is made for nothing.
   std::unique_ptr<PrivatePostgres> postgres;

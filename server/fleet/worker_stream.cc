@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "proto/channel/grpc_status.h"
+#include "spdlog/spdlog.h"
 
 namespace stepcurve {
 
@@ -110,6 +111,8 @@ void WorkerStream::OnReadDone(bool ok) {
   }
   const absl::StatusOr<Session::Reading> reading = session->Receive(incoming_);
   if (!reading.ok()) {
+    spdlog::warn("session {} ({}): the stream ends: {}", session->id(), session->claim().worker_name,
+                 reading.status().ToString());
     session->Close(reading.status());
     return;
   }
