@@ -86,7 +86,7 @@ absl::StatusOr<v1::CreateSweepResponse> SweepHandlers::CreateSweep(const v1::Cre
                                                                              .digest = SpecDigest(spec),
                                                                              .spec = request.spec().SerializeAsString(),
                                                                              .spec_json = std::move(json)});
-  if (!created.ok()) return WithDifference(created.status(), plan.name, spec);
+  if (!created.ok()) return WithDifference(created.status(), plan, spec, request.request_id());
   *response.mutable_sweep() = ToProto(created->sweep);
   response.set_created(created->created);
   return response;
@@ -103,10 +103,12 @@ absl::StatusOr<v1::SweepPlan> SweepHandlers::Plan(const SweepPlan& plan) {
   return message;
 }
 
-absl::Status SweepHandlers::WithDifference(const absl::Status& status, const std::string& name, const SweepSpec& spec) {
+absl::Status SweepHandlers::WithDifference(const absl::Status& status, const SweepPlan& plan, const SweepSpec& spec,
+                                           const std::string& request_id) {
   if (status.code() != absl::StatusCode::kAlreadyExists) return status;
-  const absl::StatusOr<SweepRow> sweep = sweeps_->Find(name);
-  if (!sweep.ok()) return status;  // The request id, then: of a sweep by another name.
+  const absl::StatusOr<SweepRow> sweep = sweeps_->Find(plan.name);
+  // Where the request id is what is taken, the store has said all.
+  if (!sweep.ok() || sweep->request_id == request_id) return status;
   const absl::StatusOr<std::string> stored = sweeps_->Spec(sweep->id);
   v1::SweepSpec message;
   if (!stored.ok() || !message.ParseFromString(*stored)) return status;
@@ -117,7 +119,7 @@ absl::Status SweepHandlers::WithDifference(const absl::Status& status, const std
   absl::Status named = absl::AlreadyExistsError(absl::StrFormat(
       "a sweep named \"%s\" exists with another %s (sweep %d, submitted %s%s); a different %s is a different sweep: "
       "choose a new name",
-      name, difference, sweep->id, absl::FormatTime("%Y-%m-%d %H:%M UTC", sweep->create_time, absl::UTCTimeZone()),
+      plan.name, difference, sweep->id, absl::FormatTime("%Y-%m-%d %H:%M UTC", sweep->create_time, absl::UTCTimeZone()),
       sweep->creator.empty() ? "" : absl::StrCat(" by ", sweep->creator), difference));
   named.SetPayload(kFieldPayload, absl::Cord("name"));
   return named;

@@ -24,8 +24,10 @@ class SweepHandlers final {
 
  private:
   absl::StatusOr<v1::SweepPlan> Plan(const SweepPlan& plan);
-  // An ALREADY_EXISTS of the store, with what differs from the sweep of that name.
-  absl::Status WithDifference(const absl::Status& status, const std::string& name, const SweepSpec& spec);
+  // An ALREADY_EXISTS of the store about the plan's name, with what differs from the sweep that has it. Other failures
+  // as they are.
+  absl::Status WithDifference(const absl::Status& status, const SweepPlan& plan, const SweepSpec& spec,
+                              const std::string& request_id);
 
   SweepStore* const sweeps_;
   SessionStore* const sessions_;

@@ -90,8 +90,9 @@ TEST_F(SweepServiceTest, ARepeatFindsTheSweepAndAnotherContentIsRefused) {
 
   v1::CreateSweepRequest changed = Submit("small", "id-3");
   changed.mutable_spec()->mutable_search()->mutable_space(0)->mutable_range()->set_max(2);
-  EXPECT_THAT(Create(changed),
-              StartsWith("ALREADY_EXISTS: a sweep named \"small\" exists with another search.space.learning_rate"));
+  EXPECT_THAT(
+      Create(changed),
+      StartsWith("ALREADY_EXISTS: name: a sweep named \"small\" exists with another search.space.learning_rate"));
   changed.set_request_id("id-1");
   EXPECT_THAT(Create(changed), AllOf(StartsWith("ALREADY_EXISTS: "), HasSubstr("id-1")));
   v1::CreateSweepRequest renamed = Submit("other", "id-1");
