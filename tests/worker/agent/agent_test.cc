@@ -44,7 +44,7 @@ class AgentTest : public ::testing::Test {
 
 TEST_F(AgentTest, HelloOffersTheQuadraticAndItsSlots) {
   AgentHarness worker(server_.address(), {.sweeps = {"mine"}, .devices = {{.slots = 3, .threads = 2}}});
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   const v1::Hello hello = server_.hellos()[0];
   EXPECT_EQ(hello.protocol(), 1);
   EXPECT_EQ(hello.session().size(), 32U);
@@ -64,9 +64,9 @@ TEST_F(AgentTest, HelloOffersTheQuadraticAndItsSlots) {
 
 TEST_F(AgentTest, AssignmentsAreTrainedAndReportedInFull) {
   AgentHarness worker(server_.address());
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   server_.Say(Assign(QuadraticStudy(5000), {1, 2}));
-  WaitForEnds(2);
+  ASSERT_NO_FATAL_FAILURE(WaitForEnds(2));
   for (const int64_t trial : {1, 2}) {
     EXPECT_EQ(server_.steps(trial), From(0, 5000));
   }
@@ -92,13 +92,13 @@ TEST_F(AgentTest, AssignmentsAreTrainedAndReportedInFull) {
 
 TEST_F(AgentTest, ABrokenStreamIsFollowedByOneThatSendsWhatIsNotPersisted) {
   AgentHarness worker(server_.address());
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   server_.Say(Assign(QuadraticStudy(1000), {1}));
-  WaitForEnds(1);
+  ASSERT_NO_FATAL_FAILURE(WaitForEnds(1));
   server_.Say(Standing(1, v1::Standing::HELD, 699));
   server_.BreakStream();
-  WaitForStream(1);
-  WaitForEnds(1);
+  ASSERT_NO_FATAL_FAILURE(WaitForStream(1));
+  ASSERT_NO_FATAL_FAILURE(WaitForEnds(1));
   const std::vector<v1::Hello> hellos = server_.hellos();
   EXPECT_EQ(hellos[0].session(), hellos[1].session());
   ASSERT_EQ(hellos[1].held_size(), 1);
@@ -111,15 +111,15 @@ TEST_F(AgentTest, ABrokenStreamIsFollowedByOneThatSendsWhatIsNotPersisted) {
 
 TEST_F(AgentTest, WhatIsPersistedIsTrimmedBeforeItIsSentAgain) {
   AgentHarness worker(server_.address());
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   server_.Say(Assign(QuadraticStudy(1000), {1}));
-  WaitForEnds(1);
+  ASSERT_NO_FATAL_FAILURE(WaitForEnds(1));
   server_.Say(Standing(1, v1::Standing::HELD, 699));
   server_.Say(Assign(QuadraticStudy(10), {2}));  // Its end shows that the standing has been read.
-  WaitForEnds(2);
+  ASSERT_NO_FATAL_FAILURE(WaitForEnds(2));
   server_.BreakStream();
-  WaitForStream(1);
-  WaitForEnds(2);
+  ASSERT_NO_FATAL_FAILURE(WaitForStream(1));
+  ASSERT_NO_FATAL_FAILURE(WaitForEnds(2));
   EXPECT_EQ(server_.steps(1), From(700, 1000));
   EXPECT_EQ(server_.steps(2), From(0, 10));
 }
@@ -141,13 +141,13 @@ TEST_F(AgentTest, AServerThatComesBackFindsItsWorker) {
 
 TEST_F(AgentTest, AnEndedSessionDropsEverythingAndTakesANewName) {
   AgentHarness worker(server_.address());
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   server_.Say(Assign(QuadraticStudy(kLong), {1}));
   ASSERT_TRUE(server_.WaitUntil([&] { return !server_.steps(1).empty(); }));
   v1::ServerMessage message;
   message.mutable_session_ended()->set_reason("lease ran out");
   server_.Say(message);
-  WaitForStream(1);
+  ASSERT_NO_FATAL_FAILURE(WaitForStream(1));
   const std::vector<v1::Hello> hellos = server_.hellos();
   EXPECT_NE(hellos[0].session(), hellos[1].session());
   EXPECT_THAT(hellos[1].held(), IsEmpty());
@@ -157,12 +157,12 @@ TEST_F(AgentTest, AnEndedSessionDropsEverythingAndTakesANewName) {
 
 TEST_F(AgentTest, ALostAttemptIsStoppedAndItsSlotServesAnother) {
   AgentHarness worker(server_.address());
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   server_.Say(Assign(QuadraticStudy(kLong), {1}));
   ASSERT_TRUE(server_.WaitUntil([&] { return !server_.steps(1).empty(); }));
   server_.Say(Standing(1, v1::Standing::LOST, -1));
   server_.Say(Assign(QuadraticStudy(10), {2}));
-  WaitForEnds(1);
+  ASSERT_NO_FATAL_FAILURE(WaitForEnds(1));
   EXPECT_EQ(server_.ends()[0].trial(), 2);
   EXPECT_EQ(worker.agent().unsettled(), 1U);
 }
@@ -170,7 +170,7 @@ TEST_F(AgentTest, ALostAttemptIsStoppedAndItsSlotServesAnother) {
 TEST_F(AgentTest, HeartbeatsComeInTimeWhileTheSlotsAreBusy) {
   server_.SetHeartbeat(absl::Milliseconds(100));
   AgentHarness worker(server_.address());
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   server_.Say(Assign(QuadraticStudy(kLong), {1}));
   EXPECT_TRUE(server_.WaitUntil([&] { return Heartbeats() >= 5; }));
 }
@@ -178,7 +178,7 @@ TEST_F(AgentTest, HeartbeatsComeInTimeWhileTheSlotsAreBusy) {
 TEST_F(AgentTest, RunsPauseWhileTooMuchIsNotPersisted) {
   server_.SetHeartbeat(absl::Milliseconds(100));
   AgentHarness worker(server_.address(), {.buffer_bytes = 1 << 20});
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   server_.Say(Assign(QuadraticStudy(kLong), {1}));
   // A mebibyte holds about 26,000 points of two metrics, which take a tenth of a second.
   ASSERT_TRUE(server_.WaitUntil([&] { return server_.steps(1).size() > 20'000; }));
@@ -191,11 +191,13 @@ TEST_F(AgentTest, RunsPauseWhileTooMuchIsNotPersisted) {
 
 TEST_F(AgentTest, ADrainReleasesWhatRunsAndWhatWaits) {
   AgentHarness worker(server_.address());
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   server_.Say(Assign(QuadraticStudy(kLong), {1, 2}));
   ASSERT_TRUE(server_.WaitUntil([&] { return !server_.steps(1).empty(); }));
+  const int64_t wanted = server_.wanted();
   worker.agent().Drain(/*finish=*/false);
-  WaitForEnds(2);
+  ASSERT_NO_FATAL_FAILURE(WaitForEnds(2));
+  EXPECT_EQ(server_.wanted(), wanted) << "asks for nothing in their place";
   const std::vector<int64_t> steps = server_.steps(1);
   for (const v1::End& end : server_.ends()) {
     EXPECT_EQ(end.released().why(), v1::End::Released::DRAIN);
@@ -207,13 +209,13 @@ TEST_F(AgentTest, ADrainReleasesWhatRunsAndWhatWaits) {
 
 TEST_F(AgentTest, ADrainByTheServerLetsTrialsFinish) {
   AgentHarness worker(server_.address());
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   server_.Say(Assign(QuadraticStudy(300'000), {1}));
   ASSERT_TRUE(server_.WaitUntil([&] { return !server_.steps(1).empty(); }));
   v1::ServerMessage drain;
   drain.mutable_drain()->set_finish(true);
   server_.Say(drain);
-  WaitForEnds(1);
+  ASSERT_NO_FATAL_FAILURE(WaitForEnds(1));
   EXPECT_TRUE(server_.ends()[0].has_complete());
   server_.Say(Standing(1, v1::Standing::ENDED, 300'000));
   EXPECT_TRUE(worker.Result().ok()) << worker.Result();
@@ -227,32 +229,32 @@ TEST_F(AgentTest, AnIdleWorkerLeavesWhenToldTo) {
 
 TEST_F(AgentTest, AnAssignmentOfAnUnknownStudyIsTheWorkersFailure) {
   AgentHarness worker(server_.address());
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   v1::ServerMessage message = Assign(QuadraticStudy(10), {1});
   message.clear_studies();
   server_.Say(message);
-  WaitForEnds(1);
+  ASSERT_NO_FATAL_FAILURE(WaitForEnds(1));
   EXPECT_EQ(server_.ends()[0].failure().kind(), v1::End::Failure::WORKER);
 }
 
 TEST_F(AgentTest, AServerThatRefusesWhatWeSendGetsANewSession) {
   AgentHarness worker(server_.address());
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   server_.Say(Assign(QuadraticStudy(kLong), {1}));
   ASSERT_TRUE(server_.WaitUntil([&] { return !server_.steps(1).empty(); }));
   server_.EndStream(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "trial 1: what cannot be"));
-  WaitForStream(1);
+  ASSERT_NO_FATAL_FAILURE(WaitForStream(1));
   EXPECT_NE(server_.hellos()[0].session(), server_.hellos()[1].session());
   EXPECT_THAT(server_.hellos()[1].held(), IsEmpty());
 }
 
 TEST_F(AgentTest, ReconnectIsFollowedByAnotherStreamOfTheSameSession) {
   AgentHarness worker(server_.address());
-  WaitForStream();
+  ASSERT_NO_FATAL_FAILURE(WaitForStream());
   v1::ServerMessage message;
   message.mutable_reconnect()->mutable_after()->set_nanos(1'000'000);
   server_.Say(message);
-  WaitForStream(1);
+  ASSERT_NO_FATAL_FAILURE(WaitForStream(1));
   EXPECT_EQ(server_.hellos()[0].session(), server_.hellos()[1].session());
 }
 
