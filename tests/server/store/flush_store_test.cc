@@ -135,6 +135,15 @@ TEST_F(FlushStoreTest, RecordsAreTheSameFromMemoryAndFromChunks) {
   EXPECT_THAT(Records(grants[0]), HasSubstr("{0,3,5,"));
 }
 
+TEST_F(FlushStoreTest, RecordsHoldWhatAnotherServerStoredInBetween) {
+  Create("s", 1);
+  const Grant grant = ClaimOne(Register("a"));
+  FlushOne(Values(grant, {0}, {3}));
+  EXPECT_THAT(OpenFlush()->Flush({Values(grant, {50}, {1})}), IsOk());
+  FlushOne(EndOf(grant, Complete{}, 100, {100}));
+  EXPECT_THAT(Records(grant), HasSubstr("{0,3,4,6,7}|{0,50,100,"));
+}
+
 TEST_F(FlushStoreTest, RecordsAreOfTheAttemptThatCounts) {
   Create("s", 1);
   const TestWorker worker = Register("a");
