@@ -143,7 +143,10 @@ int Main(int argc, char** argv) {
   usage.contains_help_flags = [](absl::string_view file) { return absl::EndsWith(file, "server/server_flags.cc"); };
   usage.contains_helpshort_flags = usage.contains_help_flags;
   usage.contains_helppackage_flags = usage.contains_help_flags;
-  usage.normalize_filename = [](absl::string_view file) { return std::string(file.substr(file.rfind("server/"))); };
+  usage.normalize_filename = [](absl::string_view file) {
+    const size_t folder = file.rfind("server/");  // Flags of libraries lie elsewhere.
+    return std::string(folder == absl::string_view::npos ? file : file.substr(folder));
+  };
   absl::SetFlagsUsageConfig(usage);
   const std::vector<char*> rest = ParseFlags(argc, argv);
 
