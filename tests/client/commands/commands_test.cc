@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/exit_status.h"
 #include "tests/client/commands/command_test.h"
@@ -27,6 +29,9 @@ struct CodeCase {
   grpc::StatusCode code;
   int status;
 };
+
+// For the names that ctest shows.
+void PrintTo(const CodeCase& row, std::ostream* out) { *out << "code " << row.code; }
 
 class ExitStatusTest : public CommandTest, public ::testing::WithParamInterface<CodeCase> {};
 
@@ -51,6 +56,9 @@ struct ArgumentCase {
   std::vector<std::string> arguments;
   std::string error;
 };
+
+// For the names that ctest shows.
+void PrintTo(const ArgumentCase& row, std::ostream* out) { *out << absl::StrJoin(row.arguments, " "); }
 
 class WrongArgumentsTest : public CommandTest, public ::testing::WithParamInterface<ArgumentCase> {};
 

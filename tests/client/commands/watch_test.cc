@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
 #include <thread>
 
@@ -39,6 +40,11 @@ struct Ending {
   int64_t failed;
   int status;
 };
+
+// For the names that ctest shows.
+void PrintTo(const Ending& row, std::ostream* out) {
+  *out << v1::SweepState_Name(row.state) << " with " << row.failed << " failed";
+}
 
 class WatchEndingTest : public CommandTest, public ::testing::WithParamInterface<Ending> {};
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <ostream>
 #include <random>
 #include <string>
 
@@ -20,6 +21,9 @@ struct Case {
   std::optional<double> real;
   std::optional<int64_t> integer;
 };
+
+// For the names that ctest shows.
+void PrintTo(const Case& row, std::ostream* out) { *out << row.text; }
 
 class NumberTest : public ::testing::TestWithParam<Case> {};
 

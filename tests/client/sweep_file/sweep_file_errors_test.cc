@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "absl/status/status.h"
@@ -19,6 +20,9 @@ struct Case {
   std::string yaml;
   std::string error;  // Its beginning.
 };
+
+// For the names that ctest shows.
+void PrintTo(const Case& row, std::ostream* out) { *out << row.name; }
 
 class SweepFileErrorsTest : public ::testing::TestWithParam<Case> {};
 

@@ -8,6 +8,7 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <string>
 
 #include "client/sweep_file/spec_yaml.h"
@@ -21,6 +22,9 @@ struct Case {
   // In protobuf's text format.
   std::string spec;
 };
+
+// For the names that ctest shows.
+void PrintTo(const Case& row, std::ostream* out) { *out << row.name; }
 
 v1::SweepSpec FromText(const std::string& text) {
   v1::SweepSpec spec;
