@@ -14,14 +14,6 @@
 namespace stepcurve {
 namespace {
 
-// Strands of active sweeps with something queued. Trials are not looked at.
-constexpr char kCandidates[] = R"sql(
-SELECT w.id, w.priority, w.pass, w.max_running - w.running, s.id, s.study_id, s.created - s.granted, s.queued, s.grants
-  FROM sweeps w
-  JOIN studies y ON y.sweep_id = w.id
-  JOIN strands s ON s.study_id = y.id
- WHERE w.state = 'active' AND s.queued > 0)sql";
-
 constexpr char kDefinitions[] = "SELECT id, definition::text FROM studies WHERE id = ANY ($1::bigint[])";
 
 constexpr char kHeld[] = R"sql(
@@ -33,37 +25,6 @@ SELECT t.id, t.attempt, t.study_id, t.strand_id, y.sweep_id, t.number, t.repeat,
  ORDER BY t.id)sql";
 
 constexpr char kSession[] = "SELECT slot_classes::text, can_run::text FROM sessions WHERE id = $1";
-
-struct Candidates {
-  std::vector<ClaimableSweep> sweeps;
-  std::vector<ClaimableStrand> strands;
-};
-
-Candidates ReadCandidates(pqxx::work& work) {
-  Candidates candidates;
-  absl::flat_hash_map<int64_t, bool> seen;
-  for (const auto& row : work.exec(kCandidates)) {
-    const int64_t sweep = row[0].as<int64_t>();
-    if (seen.emplace(sweep, true).second) {
-      ClaimableSweep& claimable = candidates.sweeps.emplace_back();
-      claimable.sweep = sweep;
-      claimable.priority = row[1].as<int32_t>();
-      claimable.pass = row[2].as<double>();
-      if (!row[3].is_null()) {
-        claimable.room = row[3].as<int64_t>();
-      }
-    }
-    const int64_t queued = row[7].as<int64_t>();
-    const int64_t fresh = std::min(queued, row[6].as<int64_t>());
-    candidates.strands.push_back({.strand = row[4].as<int64_t>(),
-                                  .study = row[5].as<int64_t>(),
-                                  .sweep = sweep,
-                                  .fresh = fresh,
-                                  .requeued = queued - fresh,
-                                  .grants = row[8].as<int64_t>()});
-  }
-  return candidates;
-}
 
 using Definitions = absl::flat_hash_map<int64_t, std::shared_ptr<const StudyDefinition>>;
 
@@ -99,7 +60,7 @@ absl::StatusOr<ClaimStore::Result> ClaimStore::Claim(const std::vector<Request>&
   STEPCURVE_RETURN_IF_ERROR(database_->Transaction([&](pqxx::work& work) -> absl::Status {
     result = {};
     work.exec(kPinPlans);
-    const Candidates candidates = ReadCandidates(work);
+    const ClaimCandidates::Result candidates = candidates_.Read(work);
     PlannedShares plan;
     absl::flat_hash_map<int64_t, int64_t> sweep_of_study;
     for (const ClaimableStrand& strand : candidates.strands) {

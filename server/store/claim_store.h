@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 
 #include "server/core/claim_plan.h"
+#include "server/store/claim_candidates.h"
 #include "server/store/database.h"
 
 namespace stepcurve {
@@ -71,6 +72,7 @@ class ClaimStore final {
                                        const absl::flat_hash_map<int64_t, int64_t>& studies);
 
   Database* database_;
+  ClaimCandidates candidates_;
   absl::Mutex mu_;
   Definitions definitions_ ABSL_GUARDED_BY(mu_);
 };
