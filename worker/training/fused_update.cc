@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/training/fused_update.h"
 
-// The compiler makes a version of each loop for CPUs with AVX2 and fused multiply-add, chosen when the program is
+// The compiler makes a version of each loop for CPUs with fused multiply-add, chosen when the program is
 // loaded.
 #if defined(__x86_64__) && defined(__GNUC__)
-#define STEPCURVE_CLONES __attribute__((target_clones("default", "arch=haswell")))
+#define STEPCURVE_CLONES __attribute__((target_clones("default", "fma")))
 #else
 #define STEPCURVE_CLONES
 #endif
