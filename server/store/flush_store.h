@@ -16,12 +16,15 @@ namespace stepcurve {
 
 // Makes events durable: one transaction a batch, libpq from BEGIN to COMMIT, over a connection of its own. One thread.
 //
-//   1. lock sweeps (key share) and strands that may be topped up or have endings, then trials, in id order, reading
-//   where they stand
-//   2. decide in memory (core/flush_decision): drop what is stale, trim what is stored, endings, top-ups
-//   3. COPY chunks and, for trials that end, records
-//   4. one UPDATE a table; top-ups
-//   5. commit
+//   1. read where the trials stand, without a lock
+//   2. decide in memory (core/flush_decision): drop what is stale, trim what is stored, endings
+//   3. COPY chunks
+//   4. lock, in id order: sessions that fail, sweeps that may be added to or are capped, strands of attempts that end
+//   5. the one UPDATE of trials, which tests that each still stands as it was read; where one does not, all of this is
+//      rolled back and starts over
+//   6. COPY records and ended attempts; counts, top-ups; commit
+//
+// So points are written outside the locks that flushes of the same strands share.
 class FlushStore final {
  public:
   struct Options {

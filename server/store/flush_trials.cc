@@ -11,8 +11,8 @@ namespace stepcurve {
 namespace {
 
 constexpr char kReadTrials[] = R"sql(
-SELECT t.id, t.study_id, t.strand_id, t.number, t.attempt, t.session_id, t.state, t.end_reason, t.base_step, t.last_step,
-       t.crashes, (extract(epoch FROM t.grant_time) * 1000000)::bigint
+SELECT t.id, t.study_id, t.strand_id, t.number, t.attempt, t.session_id, t.state, t.end_reason, t.base_step,
+       t.last_step, t.crashes, (extract(epoch FROM t.grant_time) * 1000000)::bigint
   FROM unnest($1) u(id)
   JOIN trials t ON t.id = u.id)sql";
 

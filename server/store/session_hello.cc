@@ -31,8 +31,8 @@ RETURNING id)sql";
 
 constexpr char kRegister[] = R"sql(
 UPDATE sessions
-   SET stream = stream + 1, expires_at = clock_timestamp() + $2::double precision * interval '1 second', worker_name = $3,
-       build = $4, server_name = $5, slot_classes = $6::jsonb, can_run = $7::jsonb,
+   SET stream = stream + 1, expires_at = clock_timestamp() + $2::double precision * interval '1 second',
+       worker_name = $3, build = $4, server_name = $5, slot_classes = $6::jsonb, can_run = $7::jsonb,
        sweeps = nullif($8::bigint[], '{}')
  WHERE id = $1
 RETURNING stream)sql";
