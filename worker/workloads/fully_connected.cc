@@ -12,6 +12,7 @@
 #include "proto/support/catalogue.h"
 #include "worker/data/image_files.h"
 #include "worker/workloads/initial_weights.h"
+#include "worker/workloads/layers.h"
 
 namespace stepcurve {
 namespace {
@@ -24,9 +25,9 @@ class FullyConnected final : public Model {
   at::Tensor Logits(const at::Tensor& images) const override {
     at::Tensor x = images;
     for (size_t i = 0; i + 2 < parameters_.size(); i += 2) {
-      x = at::linear(x, parameters_[i], parameters_[i + 1]).relu_();
+      x = LinearRelu(x, parameters_[i], parameters_[i + 1]);
     }
-    return at::linear(x, parameters_[parameters_.size() - 2], parameters_.back());
+    return Linear(x, parameters_[parameters_.size() - 2], parameters_.back());
   }
 
   const std::vector<at::Tensor>& parameters() const override { return parameters_; }

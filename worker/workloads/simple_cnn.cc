@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "worker/data/image_files.h"
 #include "worker/workloads/initial_weights.h"
+#include "worker/workloads/layers.h"
 
 namespace stepcurve {
 namespace {
@@ -38,8 +39,8 @@ class SimpleCnn final : public Model {
     at::Tensor x = images.view({-1, 1, kImageSide, kImageSide});
     x = ConvolveAndPool(x, parameters_[0], parameters_[1]);
     x = ConvolveAndPool(x, parameters_[2], parameters_[3]);
-    x = at::linear(x.flatten(1), parameters_[4], parameters_[5]).relu_();
-    return at::linear(x, parameters_[6], parameters_[7]);
+    x = LinearRelu(x.flatten(1), parameters_[4], parameters_[5]);
+    return Linear(x, parameters_[6], parameters_[7]);
   }
 
   const std::vector<at::Tensor>& parameters() const override { return parameters_; }

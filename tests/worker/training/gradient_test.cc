@@ -69,7 +69,8 @@ INSTANTIATE_TEST_SUITE_P(All, PartsTest,
                                            Case{"UnevenParts", "fc_32", 65, 16, 0}, Case{"OneByOne", "fc_32", 7, 1, 0},
                                            Case{"Smoothed", "fc_32", 65, 16, 0.1},
                                            Case{"WholeTrainingSet", "fc_32_16", 2'000, 300, 0},
-                                           Case{"Convolutions", "simple_cnn_narrow", 23, 5, 0}),
+                                           Case{"Convolutions", "simple_cnn_narrow", 23, 5, 0},
+                                           Case{"ConvolutionsOneByOne", "simple_cnn_narrow", 3, 1, 0}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(ComputeGradientTest, StopsBetweenTwoParts) {
