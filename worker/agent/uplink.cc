@@ -74,8 +74,8 @@ absl::Status Uplink::RunStream(v1::WorkerService::Stub& stub, bool& greeted) {
       greeted = greeted || message.has_welcome();
       options_.agent->Handle(message);
     }
+    reader_done.Notify();  // First, or the writer that StreamBroke() wakes takes the end for its own.
     options_.agent->StreamBroke();
-    reader_done.Notify();
   });
   bool writable = stream->Write(hello);
   while (writable) {
