@@ -1,12 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- From what users submit to what was measured. All times are by this database's clock.
 --
--- Lock order everywhere, ascending ids within a level: sessions, sweeps, strands, trials.
---   sessions  KEY SHARE by claims; FOR UPDATE by whoever ends one; a heartbeat's update waits for neither claims
---             nor flushes.
---   sweeps    KEY SHARE by a transaction that adds trials; an update of pass and running by claims;
---             FOR UPDATE by pause, resume, cancel, retry and the end of the sweep.
+-- Lock order everywhere, ascending ids within a level: sessions, sweeps, strands, trials, studies.
+--   sessions  KEY SHARE by claims; FOR UPDATE by hello and whoever ends one; NO KEY UPDATE by lease renewals, by the
+--             release of ended ones, and by flushes that count failures before the first step. So a renewal waits for
+--             no claim, and for no other flush.
+--   sweeps    NO KEY UPDATE by claims, which write pass and running, by cancelling in slices, and, where max_running is
+--             set, by flushes and releases that end attempts; KEY SHARE by flushes that may add trials to others;
+--             FOR UPDATE by pause, resume, cancel and the end of the sweep.
 --   strands   FOR UPDATE by whoever moves one of their trials, since they carry the counts.
+--   trials    A flush reads them without a lock, writes points, locks the above for attempts that end, and locks its
+--             trials by the one UPDATE, which tests that each stands as it was read; else the flush starts over.
+--   studies   By the update of results_version, last.
 
 -- One row: whether the servers had the database long enough for leases to mean anything.
 CREATE TABLE service (
