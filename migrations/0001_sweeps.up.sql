@@ -186,6 +186,7 @@ CREATE TABLE trials (
   repeat          integer     NOT NULL DEFAULT 0,
   crashes         integer     NOT NULL DEFAULT 0,   -- deaths and errors of its own process
   losses          integer     NOT NULL DEFAULT 0,   -- started attempts whose session was lost
+  slot_class      integer,                          -- holder's, by index into its session's slot classes
   stop_goal       smallint,
   state           trial_state NOT NULL DEFAULT 'queued',
   end_reason      end_reason,
@@ -199,6 +200,7 @@ CREATE TABLE trials (
   CONSTRAINT number_per_study UNIQUE (study_id, number, repeat),
   CONSTRAINT position_per_strand UNIQUE (strand_id, position),
   CONSTRAINT held_iff_running CHECK ((state = 'running') = (session_id IS NOT NULL)),
+  CONSTRAINT slot_class_is_the_holders CHECK (slot_class IS NULL OR session_id IS NOT NULL),
   CONSTRAINT ended_iff_terminal CHECK ((state IN ('queued', 'running')) = (end_time IS NULL)),
   CONSTRAINT ending_has_a_reason CHECK ((end_time IS NULL) = (end_reason IS NULL)),
   CONSTRAINT only_granted_trials_end_by_themselves

@@ -177,9 +177,12 @@ void PrintTrial(const v1::Trial& trial, Format format, std::ostream* out) {
          << " on " << attempt.worker() << (details.empty() ? "" : " (") << absl::StrJoin(details, ", ")
          << (details.empty() ? "" : ")") << (attempt.error().empty() ? "" : ": ") << attempt.error() << "\n";
   }
-  if (!trial.attempts().empty() && !trial.attempts().rbegin()->log_tail().empty()) {
+  // One that runs has none yet.
+  const auto ended = std::find_if(trial.attempts().rbegin(), trial.attempts().rend(),
+                                  [](const v1::Attempt& attempt) { return attempt.has_end_time(); });
+  if (ended != trial.attempts().rend() && !ended->log_tail().empty()) {
     *out << "last lines of its log:\n";
-    for (absl::string_view line : absl::StrSplit(trial.attempts().rbegin()->log_tail(), '\n', absl::SkipEmpty())) {
+    for (absl::string_view line : absl::StrSplit(ended->log_tail(), '\n', absl::SkipEmpty())) {
       *out << "  | " << line << "\n";
     }
   }

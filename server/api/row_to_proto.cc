@@ -83,7 +83,7 @@ v1::Attempt ToProto(const AttemptRow& row) {
   attempt.set_error(row.error);
   attempt.set_log_tail(row.log_tail);
   *attempt.mutable_start_time() = TimestampProto(row.start_time);
-  *attempt.mutable_end_time() = TimestampProto(row.end_time);
+  if (row.end_time.has_value()) *attempt.mutable_end_time() = TimestampProto(*row.end_time);
   return attempt;
 }
 

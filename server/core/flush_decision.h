@@ -26,7 +26,8 @@ struct TrialSnapshot {
   int64_t strand = 0;
   int64_t number = 0;
   int64_t attempt = 0;
-  int64_t session = 0;  // 0: not running.
+  int64_t session = 0;      // 0: not running.
+  int32_t slot_class = -1;  // Of the session; -1: not known.
   TrialState state = TrialState::kQueued;
   std::optional<EndReason> end_reason;
   std::optional<int64_t> base_step;  // Of the current attempt; absent until it has started.

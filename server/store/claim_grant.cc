@@ -41,21 +41,22 @@ WITH taken AS MATERIALIZED (
 DELETE FROM requeued q USING taken t WHERE q.trial_id = t.trial_id
 RETURNING q.trial_id, q.strand_id, coalesce(q.avoid, 0))sql";
 
-// $1 sessions and $2 worker names by share; `source` gives a trial and its share. Trials that are no longer queued are
-// passed over; CASE keeps the planner from the guess that there are hardly any, and so from scanning all trials for
-// them.
+// $1 sessions, $2 worker names and $3 slot classes by share; `source` gives a trial and its share. Trials that are no
+// longer queued are passed over; CASE keeps the planner from the guess that there are hardly any, and so from scanning
+// all trials for them.
 std::string Grants(absl::string_view source) {
   return absl::StrCat(R"sql(
 UPDATE trials t
    SET state = 'running', attempt = t.attempt + 1, grant_time = now(), base_step = NULL,
-       session_id = ($1::bigint[])[u.share], worker_name = ($2::text[])[u.share]
+       session_id = ($1::bigint[])[u.share], worker_name = ($2::text[])[u.share],
+       slot_class = ($3::integer[])[u.share]
   FROM )sql",
                       source, R"sql( AND CASE WHEN t.state = 'queued' THEN true END
 RETURNING u.share, t.id, t.attempt, t.study_id, t.strand_id, t.number, t.repeat, t.training_seed, t.parameters)sql");
 }
-constexpr char kRequeuedSource[] = "unnest($3::bigint[], $4::integer[]) u(id, share) WHERE t.id = u.id";
+constexpr char kRequeuedSource[] = "unnest($4::bigint[], $5::integer[]) u(id, share) WHERE t.id = u.id";
 constexpr char kFreshSource[] =
-    "unnest($3::bigint[], $4::integer[], $5::bigint[]) u(strand, share, position)"
+    "unnest($4::bigint[], $5::integer[], $6::bigint[]) u(strand, share, position)"
     " WHERE t.strand_id = u.strand AND t.position = u.position";
 
 constexpr char kKeepGrants[] = R"sql(
@@ -241,12 +242,15 @@ absl::Status AddGrants(const pqxx::result& rows, const PlannedShares& plan, std:
 absl::StatusOr<std::vector<Grant>> GrantTrials(pqxx::work& work, const PlannedShares& plan, const Orders& orders) {
   std::vector<int64_t> sessions;
   std::vector<std::string> names;
+  std::vector<int32_t> slot_classes;
   for (const ClaimShare& share : plan.shares) {
     sessions.push_back(share.session);
     names.push_back(plan.sessions.at(share.session)->worker_name);
+    slot_classes.push_back(share.slot_class);
   }
   const std::string session_array = ArrayText(sessions);
   const std::string name_array = ArrayText(names);
+  const std::string slot_class_array = ArrayText(slot_classes);
   std::vector<Grant> grants;
   if (!orders.requeued.empty()) {
     std::vector<int64_t> trials;
@@ -255,14 +259,14 @@ absl::StatusOr<std::vector<Grant>> GrantTrials(pqxx::work& work, const PlannedSh
       trials.push_back(trial);
       shares.push_back(share);
     }
-    STEPCURVE_RETURN_IF_ERROR(AddGrants(
-        work.exec_params(Grants(kRequeuedSource), session_array, name_array, ArrayText(trials), ArrayText(shares)),
-        plan, grants));
+    STEPCURVE_RETURN_IF_ERROR(AddGrants(work.exec_params(Grants(kRequeuedSource), session_array, name_array,
+                                                         slot_class_array, ArrayText(trials), ArrayText(shares)),
+                                        plan, grants));
   }
   if (!orders.strands.empty()) {
     STEPCURVE_RETURN_IF_ERROR(
-        AddGrants(work.exec_params(Grants(kFreshSource), session_array, name_array, ArrayText(orders.strands),
-                                   ArrayText(orders.shares), ArrayText(orders.positions)),
+        AddGrants(work.exec_params(Grants(kFreshSource), session_array, name_array, slot_class_array,
+                                   ArrayText(orders.strands), ArrayText(orders.shares), ArrayText(orders.positions)),
                   plan, grants));
   }
   return grants;

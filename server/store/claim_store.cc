@@ -9,7 +9,6 @@
 #include "server/store/claim_grant.h"
 #include "server/store/pg_array.h"
 #include "server/store/pinned_plans.h"
-#include "server/store/session_json.h"
 
 namespace stepcurve {
 namespace {
@@ -17,14 +16,13 @@ namespace {
 constexpr char kDefinitions[] = "SELECT id, definition::text FROM studies WHERE id = ANY ($1::bigint[])";
 
 constexpr char kHeld[] = R"sql(
-SELECT t.id, t.attempt, t.study_id, t.strand_id, y.sweep_id, t.number, t.repeat, t.training_seed, t.parameters
+SELECT t.id, t.attempt, t.study_id, t.strand_id, y.sweep_id, t.number, t.repeat, t.training_seed, t.parameters,
+       coalesce(t.slot_class, 0)
   FROM (SELECT DISTINCT x.id FROM grants g CROSS JOIN LATERAL unnest(g.trial_ids) x(id) WHERE g.session_id = $1) h
   JOIN trials t ON t.id = h.id
   JOIN studies y ON y.id = t.study_id
  WHERE t.session_id = $1 AND t.state = 'running'
  ORDER BY t.id)sql";
-
-constexpr char kSession[] = "SELECT slot_classes::text, can_run::text FROM sessions WHERE id = $1";
 
 using Definitions = absl::flat_hash_map<int64_t, std::shared_ptr<const StudyDefinition>>;
 
@@ -135,13 +133,6 @@ absl::StatusOr<std::vector<Grant>> ClaimStore::HeldBy(int64_t session) {
   std::vector<Grant> grants;
   STEPCURVE_RETURN_IF_ERROR(database_->Read([&](pqxx::read_transaction& read) -> absl::Status {
     grants.clear();
-    const pqxx::result self = read.exec_params(kSession, session);
-    if (self.empty()) {
-      return absl::OkStatus();
-    }
-    STEPCURVE_ASSIGN_OR_RETURN(const std::vector<SlotClass> slots, SlotClassesFromJson(self[0][0].c_str()));
-    STEPCURVE_ASSIGN_OR_RETURN(const Capabilities can_run, CapabilitiesFromJson(self[0][1].c_str()));
-    absl::flat_hash_map<int64_t, int64_t> sweep_of_study;
     for (const auto& row : read.exec_params(kHeld, session)) {
       Grant& grant = grants.emplace_back();
       grant.session = session;
@@ -154,17 +145,7 @@ absl::StatusOr<std::vector<Grant>> ClaimStore::HeldBy(int64_t session) {
       grant.repeat = row[6].as<int32_t>();
       grant.training_seed = static_cast<uint64_t>(row[7].as<int64_t>());
       STEPCURVE_ASSIGN_OR_RETURN(grant.parameters, ParseDoubleArray(row[8].c_str()));
-      sweep_of_study[grant.study] = grant.sweep;
-    }
-    STEPCURVE_ASSIGN_OR_RETURN(const Definitions definitions, Remember(read, sweep_of_study));
-    // The record does not say which slots a trial was for: the first that can run it.
-    for (Grant& grant : grants) {
-      for (size_t slot = 0; slot < slots.size(); ++slot) {
-        if (CanRun(*definitions.at(grant.study), can_run, slots[slot]) == Fit::kFits) {
-          grant.slot_class = static_cast<int32_t>(slot);
-          break;
-        }
-      }
+      grant.slot_class = row[9].as<int32_t>();
     }
     return absl::OkStatus();
   }));

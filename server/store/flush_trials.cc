@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kReadTrials[] = R"sql(
 SELECT t.id, t.study_id, t.strand_id, t.number, t.attempt, t.session_id, t.state, t.end_reason, t.base_step,
-       t.last_step, t.crashes, (extract(epoch FROM t.grant_time) * 1000000)::bigint
+       t.last_step, t.crashes, (extract(epoch FROM t.grant_time) * 1000000)::bigint, coalesce(t.slot_class, -1)
   FROM unnest($1) u(id)
   JOIN trials t ON t.id = u.id)sql";
 
@@ -26,6 +26,7 @@ constexpr char kMoveTrials[] = R"sql(
 UPDATE trials t
    SET state = u.state::trial_state, base_step = nullif(u.base_step, -2), last_step = u.last_step,
        session_id = CASE WHEN u.state = 'running' THEN t.session_id END,
+       slot_class = CASE WHEN u.state = 'running' THEN t.slot_class END,
        end_step = nullif(u.end_step, -1),
        end_reason = nullif(u.reason, '')::end_reason,
        end_time = CASE WHEN u.reason <> '' THEN clock_timestamp() END,
@@ -40,8 +41,8 @@ UPDATE trials t
    AND t.last_step = u.old_last AND coalesce(t.base_step, -2) = u.old_base)sql";
 
 constexpr char kCopyAttempts[] =
-    "COPY past_attempts (trial_id, attempt, session_id, base_step, last_step, start_time, outcome, error, log_tail)"
-    " FROM STDIN (FORMAT binary)";
+    "COPY past_attempts (trial_id, attempt, session_id, slot_class, base_step, last_step, start_time, outcome, error,"
+    " log_tail) FROM STDIN (FORMAT binary)";
 
 constexpr char kRequeue[] =
     "INSERT INTO requeued (trial_id, strand_id, avoid) SELECT u.id, u.strand, nullif(u.avoid, 0)"
@@ -95,6 +96,7 @@ absl::StatusOr<TrialSnapshots> ReadTrials(PgConnection& connection, absl::Span<c
     trial.last_step = rows.Int64(row, 9);
     trial.crashes = rows.Int32(row, 10);
     trial.grant_time = absl::FromUnixMicros(rows.OptionalInt64(row, 11).value_or(0));
+    trial.slot_class = rows.Int32(row, 12);
   }
   return trials;
 }
@@ -188,10 +190,15 @@ absl::Status EndAttempts(PgConnection& connection, absl::Span<const AttemptEvent
     if (!move.ends_attempt()) {
       continue;
     }
-    copy.Row(9);
+    copy.Row(10);
     copy.Int64(move.before.trial);
     copy.Int64(move.before.attempt);
     copy.Int64(move.before.session);
+    if (move.before.slot_class >= 0) {
+      copy.Int32(move.before.slot_class);
+    } else {
+      copy.Null();
+    }
     if (move.base_step.has_value()) {
       copy.Int64(*move.base_step);
     } else {

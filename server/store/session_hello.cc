@@ -45,6 +45,7 @@ SELECT DISTINCT t.id, t.attempt
  WHERE g.session_id = $1 AND t.session_id = $1 AND t.state = 'running'
  ORDER BY t.id)sql";
 
+// The slot class stays: an heir on the same node has the same ones.
 constexpr char kTakeOver[] = R"sql(
 WITH listed AS MATERIALIZED (
   SELECT t.id FROM unnest($3::bigint[], $4::bigint[]) u(id, attempt) JOIN trials t ON t.id = u.id

@@ -38,16 +38,16 @@ SELECT t.id, t.study_id, t.strand_id, t.attempt, t.base_step IS NOT NULL, t.loss
    FOR NO KEY UPDATE OF t)sql";
 
 constexpr char kKeepAttempts[] = R"sql(
-INSERT INTO past_attempts (trial_id, attempt, session_id, base_step, last_step, start_time, outcome, error)
-SELECT t.id, t.attempt, t.session_id, t.base_step, CASE WHEN t.base_step IS NULL THEN -1 ELSE t.last_step END,
-       t.grant_time, $2, s.end_reason
+INSERT INTO past_attempts (trial_id, attempt, session_id, slot_class, base_step, last_step, start_time, outcome, error)
+SELECT t.id, t.attempt, t.session_id, t.slot_class, t.base_step,
+       CASE WHEN t.base_step IS NULL THEN -1 ELSE t.last_step END, t.grant_time, $2, s.end_reason
   FROM unnest($1::bigint[]) u(id)
   JOIN trials t ON t.id = u.id
   JOIN sessions s ON s.id = t.session_id)sql";
 
 constexpr char kMoveTrials[] = R"sql(
 UPDATE trials t
-   SET losses = u.losses, session_id = NULL,
+   SET losses = u.losses, session_id = NULL, slot_class = NULL,
        state = (CASE WHEN u.failed > 0 THEN 'failed' ELSE 'queued' END)::trial_state,
        base_step = CASE WHEN u.failed > 0 THEN t.base_step END,
        end_time = CASE WHEN u.failed > 0 THEN now() END,

@@ -44,8 +44,8 @@ constexpr char kLockTrials[] = R"sql(
 )sql";
 
 constexpr char kEndAttempts[] = R"sql(
-  INSERT INTO past_attempts (trial_id, attempt, session_id, base_step, last_step, start_time, outcome)
-  SELECT id, attempt, session_id, base_step, last_step, coalesce(grant_time, now()), 'cancelled' FROM trials
+  INSERT INTO past_attempts (trial_id, attempt, session_id, slot_class, base_step, last_step, start_time, outcome)
+  SELECT id, attempt, session_id, slot_class, base_step, last_step, coalesce(grant_time, now()), 'cancelled' FROM trials
    WHERE id = ANY ($1::bigint[]) AND state = 'running' ORDER BY id
 )sql";
 
@@ -53,7 +53,8 @@ constexpr char kEndAttempts[] = R"sql(
 constexpr char kTurn[] = R"sql(
   WITH old AS MATERIALIZED (SELECT id, strand_id, study_id, state, position FROM trials WHERE id = ANY ($1::bigint[])),
   turned AS (
-    UPDATE trials t SET state = 'cancelled', end_reason = 'cancelled', end_time = now(), session_id = NULL
+    UPDATE trials t SET state = 'cancelled', end_reason = 'cancelled', end_time = now(), session_id = NULL,
+           slot_class = NULL
      WHERE t.id = ANY ($1::bigint[])),
   moved AS (
     SELECT strand_id, count(*) FILTER (WHERE state = 'queued') AS queued,

@@ -32,11 +32,18 @@ constexpr char kPage[] = R"sql(
    ORDER BY t.number, t.repeat LIMIT $6
 )sql";
 
+// The one that runs comes last; it stands in its trial.
 constexpr char kAttempts[] = R"sql(
   SELECT a.attempt, coalesce(s.worker_name, ''), coalesce(s.build, ''), s.slot_classes -> a.slot_class ->> 'device',
          s.slot_classes -> a.slot_class ->> 'threads', a.base_step, a.last_step, a.outcome, a.error, a.log_tail,
          (extract(epoch FROM a.start_time) * 1000000)::bigint, (extract(epoch FROM a.end_time) * 1000000)::bigint
-    FROM past_attempts a LEFT JOIN sessions s ON s.id = a.session_id WHERE a.trial_id = $1 ORDER BY a.attempt
+    FROM (SELECT attempt, session_id, slot_class, base_step, last_step, outcome, error, log_tail, start_time, end_time
+            FROM past_attempts WHERE trial_id = $1
+           UNION ALL
+          SELECT attempt, session_id, slot_class, base_step, CASE WHEN base_step IS NULL THEN -1 ELSE last_step END,
+                 'running', NULL, NULL, grant_time, NULL
+            FROM trials WHERE id = $1 AND state = 'running') a
+    LEFT JOIN sessions s ON s.id = a.session_id ORDER BY a.attempt
 )sql";
 
 // Where each attempt that has started branched off: its points count from there on, those of earlier ones up to there.
@@ -183,7 +190,7 @@ absl::StatusOr<std::vector<AttemptRow>> TrialStore::Attempts(int64_t trial) {
                           .error = TextAt(row[8]),
                           .log_tail = BytesAt(row[9]),
                           .start_time = TimeAt(row[10]),
-                          .end_time = TimeAt(row[11])});
+                          .end_time = OptionalTimeAt(row[11])});
     }
     return absl::OkStatus();
   }));

@@ -44,11 +44,11 @@ struct AttemptRow {
   int32_t threads = 0;
   std::optional<int64_t> base_step;
   int64_t last_step = -1;
-  std::string outcome;
+  std::string outcome;  // As past_attempts tells it, or "running".
   std::string error;
   std::string log_tail;
   absl::Time start_time;
-  absl::Time end_time;
+  std::optional<absl::Time> end_time;  // Absent while it runs.
 };
 
 // Measurements of one attempt: metric m of point p at values[m * steps.size() + p].
@@ -79,7 +79,7 @@ class TrialStore final {
 
   absl::StatusOr<TrialRow> Get(int64_t trial);                       // NOT_FOUND names it.
   absl::StatusOr<TrialRow> Find(int64_t study, int64_t number, int32_t repeat);
-  absl::StatusOr<std::vector<AttemptRow>> Attempts(int64_t trial);   // Those that have ended, oldest first.
+  absl::StatusOr<std::vector<AttemptRow>> Attempts(int64_t trial);  // Oldest first, the one that runs among them.
 
   // Next chunks of a trial after (attempt, step), in order of attempt and step, at most `limit` of them as stored; one that a later
   // attempt has cut comes in two, in one answer. (0, -1) starts; the last chunk's attempt and last step go on.

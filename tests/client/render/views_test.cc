@@ -20,6 +20,7 @@ namespace stepcurve {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -224,6 +225,7 @@ v1::Trial SampleTrial() {
       last_step: 100
       outcome: "lost"
       log_tail: "one\ntwo\n"
+      end_time { seconds: 1 }
     }
   )pb");
 }
@@ -245,6 +247,19 @@ last lines of its log:
   | one
   | two
 )");
+}
+
+TEST(TrialViewTest, TheLogIsOfTheLastAttemptThatEnded) {
+  v1::Trial trial = SampleTrial();
+  trial.set_state(v1::RUNNING);
+  v1::Attempt* running = trial.add_attempts();
+  running->set_attempt(2);
+  running->set_worker("node3");
+  running->set_outcome("running");
+  std::ostringstream out;
+  PrintTrial(trial, Format::kTable, &out);
+  EXPECT_THAT(out.str(), EndsWith("  attempt 2    running at step 0 on node3\n"
+                                  "last lines of its log:\n  | one\n  | two\n"));
 }
 
 TEST(TrialViewTest, JsonKeepsTheSeedExactly) {

@@ -113,12 +113,12 @@ int64_t MeasuredSweeps::Trial(int64_t study, const MeasuredTrial& trial) {
       "WITH strand AS (UPDATE strands SET created = created + 1, ", Name(trial.state), " = ", Name(trial.state),
       " + 1 WHERE study_id = ", study, " RETURNING id, created) ",
       "INSERT INTO trials (study_id, strand_id, number, position, training_seed, attempt, session_id, base_step, "
-      "last_step, end_time, state, end_reason, parameters, coordinates) SELECT ",
+      "last_step, grant_time, end_time, state, end_reason, parameters, coordinates) SELECT ",
       study, ", id, created, created - 1, 42, ", granted ? 1 : 0, ", ", running ? absl::StrCat(Session()) : "NULL",
       ", ", granted ? "-1" : "NULL", ", ", trial.steps.empty() ? -1 : trial.steps.back(), ", ",
-      IsTerminal(trial.state) ? "now()" : "NULL", ", ", Quoted(Name(trial.state)), ", ", ReasonOf(trial.state), ", ",
-      Array(trial.parameters), ", ", trial.coordinates.empty() ? "NULL" : Array(trial.coordinates),
-      " FROM strand RETURNING id"));
+      granted ? "now()" : "NULL", ", ", IsTerminal(trial.state) ? "now()" : "NULL", ", ", Quoted(Name(trial.state)),
+      ", ", ReasonOf(trial.state), ", ", Array(trial.parameters), ", ",
+      trial.coordinates.empty() ? "NULL" : Array(trial.coordinates), " FROM strand RETURNING id"));
 
   const size_t points = trial.steps.size();
   for (size_t from = 0; from < points; from += 1024) {

@@ -176,19 +176,29 @@ TEST_F(TrialServiceTest, TheSweepAsAWholeIsOrderedOnlyWhileItIsSmall) {
 
 TEST_F(TrialServiceTest, OneTrialComesWithItsAttempts) {
   Sql(absl::StrCat(
-      "INSERT INTO past_attempts (trial_id, attempt, session_id, base_step, last_step, start_time, outcome,"
-      " log_tail) SELECT id, 1, session_id, -1, 10, now(), 'lost', 'bye' FROM trials WHERE id = ",
-      running_, "; UPDATE trials SET attempt = 2, base_step = NULL, last_step = -1 WHERE id = ", running_));
+      "INSERT INTO past_attempts (trial_id, attempt, session_id, slot_class, base_step, last_step, start_time,"
+      " outcome, log_tail) SELECT id, 1, session_id, 0, -1, 10, now(), 'lost', 'bye' FROM trials WHERE id = ",
+      running_, "; UPDATE trials SET attempt = 2, base_step = NULL, slot_class = 1 WHERE id = ", running_,
+      "; UPDATE sessions SET slot_classes = '[{\"device\": \"cuda\", \"threads\": 1}, {\"device\": \"cpu\","
+      " \"threads\": 2}]'"));
   v1::GetTrialResponse response;
   ASSERT_EQ(Get(absl::StrCat(running_), "", &response), "OK");
   const v1::Trial& trial = response.trial();
   EXPECT_EQ(trial.state(), v1::RUNNING);
   EXPECT_EQ(trial.attempt(), 2);
   EXPECT_EQ(trial.batch_size(), 16);
-  ASSERT_EQ(trial.attempts_size(), 1);
+  ASSERT_EQ(trial.attempts_size(), 2);
   EXPECT_EQ(trial.attempts(0).outcome(), "lost");
   EXPECT_EQ(trial.attempts(0).worker(), "node-1");
+  EXPECT_EQ(trial.attempts(0).device(), "cuda");
   EXPECT_EQ(trial.attempts(0).log_tail(), "bye");
+  EXPECT_TRUE(trial.attempts(0).has_end_time());
+  EXPECT_EQ(trial.attempts(1).attempt(), 2);
+  EXPECT_EQ(trial.attempts(1).outcome(), "running");
+  EXPECT_EQ(trial.attempts(1).device(), "cpu");
+  EXPECT_EQ(trial.attempts(1).threads(), 2);
+  EXPECT_EQ(trial.attempts(1).last_step(), -1) << "it has not started: what is stored is of the first";
+  EXPECT_FALSE(trial.attempts(1).has_end_time());
 }
 
 TEST_F(TrialServiceTest, ARunningTrialTellsItsBestSoFar) {

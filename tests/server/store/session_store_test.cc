@@ -3,6 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/store/trial_store.h"
 #include "tests/server/store/fleet.h"
 
 namespace stepcurve {
@@ -186,6 +187,49 @@ TEST_F(SessionStoreTest, ALossCountsOnlyWhereTheAttemptHadStarted) {
               ElementsAre("lost|-1|10|its lease ran out", "lost||-1|its lease ran out"));
   EXPECT_EQ(Number("SELECT count(*) FROM grants"), 0);
   EXPECT_EQ(Value("SELECT released FROM sessions"), "t");
+}
+
+TEST_F(SessionStoreTest, AttemptsKeepTheSlotsTheyRanIn) {
+  Create("s", 2);
+  const int64_t cancelled = Create("cancelled", 1);
+  HelloRequest hello = HelloOf("a");
+  hello.slot_classes = {{.threads = 1, .slots = 8}, {.threads = 4, .slots = 8}};
+  const TestWorker worker = Register(hello);
+  const auto claimed = claims_->Claim({{.session = &worker.session, .demands = {{.slot_class = 1, .wanted = 3}}}});
+  ASSERT_THAT(claimed, IsOk());
+  ASSERT_THAT(claimed->grants, SizeIs(3));
+  const auto held = claims_->HeldBy(worker.session.session);
+  ASSERT_THAT(held, IsOk());
+  TrialStore trials(database_.get());
+  // Both slot classes fit; the first is not the one that was asked for.
+  const auto slots = [&](int64_t trial) {
+    const auto attempts = trials.Attempts(trial);
+    EXPECT_THAT(attempts, IsOk());
+    std::vector<std::string> lines;
+    for (const AttemptRow& attempt : attempts.value_or(std::vector<AttemptRow>())) {
+      lines.push_back(absl::StrCat(attempt.outcome, " on ", attempt.device, " with ", attempt.threads));
+    }
+    return lines;
+  };
+  std::vector<Grant> others;
+  for (const Grant& grant : *held) {
+    EXPECT_EQ(grant.slot_class, 1);
+    EXPECT_THAT(slots(grant.trial), ElementsAre("running on cpu with 4"));
+    if (grant.sweep != cancelled) {
+      others.push_back(grant);
+    }
+  }
+  ASSERT_THAT(others, SizeIs(2));
+  Flush({WholeOf(others[0]), PointsOf(others[1], {0, 10})});
+  ASSERT_THAT(sweeps_->Cancel("cancelled"), IsOk());
+  ASSERT_THAT(sweeps_->CancelSlice(), IsOk());
+  Expire(worker);
+  Reap();
+  EXPECT_THAT(slots(others[0].trial), ElementsAre("complete on cpu with 4"));
+  EXPECT_THAT(slots(others[1].trial), ElementsAre("lost on cpu with 4"));
+  EXPECT_THAT(Sql("SELECT outcome, slot_class FROM past_attempts ORDER BY outcome"),
+              ElementsAre("cancelled|1", "complete|1", "lost|1"));
+  EXPECT_EQ(Number("SELECT count(slot_class) FROM trials"), 0);
 }
 
 TEST_F(SessionStoreTest, ARestartFromScratchSupersedesWhatWasLost) {
