@@ -237,10 +237,12 @@ CREATE TABLE past_attempts (
   start_time  timestamptz NOT NULL,
   end_time    timestamptz NOT NULL DEFAULT now(),
   slot_class  integer,                -- index into the session's slot classes; NULL: not known
-  outcome     text        NOT NULL,   -- complete, diverged, stopped, error, lost, released, cancelled
+  outcome     text        NOT NULL,
   error       text,
   log_tail    bytea,
-  CONSTRAINT past_attempts_pkey PRIMARY KEY (trial_id, attempt)
+  CONSTRAINT past_attempts_pkey PRIMARY KEY (trial_id, attempt),
+  CONSTRAINT outcome_is_known
+    CHECK (outcome IN ('complete', 'diverged', 'stopped', 'error', 'lost', 'released', 'cancelled'))
 );
 
 -- Measurements, append only: up to 1,024 points of one attempt a row. No foreign key: written at the full

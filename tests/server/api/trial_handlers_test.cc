@@ -177,7 +177,7 @@ TEST_F(TrialServiceTest, TheSweepAsAWholeIsOrderedOnlyWhileItIsSmall) {
 TEST_F(TrialServiceTest, OneTrialComesWithItsAttempts) {
   Sql(absl::StrCat(
       "INSERT INTO past_attempts (trial_id, attempt, session_id, slot_class, base_step, last_step, start_time,"
-      " outcome, log_tail) SELECT id, 1, session_id, 0, -1, 10, now(), 'lost', 'bye' FROM trials WHERE id = ",
+      " outcome, log_tail) SELECT id, 1, session_id, 0, -1, 10, now(), 'lost', '\\x627965ff' FROM trials WHERE id = ",
       running_, "; UPDATE trials SET attempt = 2, base_step = NULL, slot_class = 1 WHERE id = ", running_,
       "; UPDATE sessions SET slot_classes = '[{\"device\": \"cuda\", \"threads\": 1}, {\"device\": \"cpu\","
       " \"threads\": 2}]'"));
@@ -191,7 +191,7 @@ TEST_F(TrialServiceTest, OneTrialComesWithItsAttempts) {
   EXPECT_EQ(trial.attempts(0).outcome(), "lost");
   EXPECT_EQ(trial.attempts(0).worker(), "node-1");
   EXPECT_EQ(trial.attempts(0).device(), "cuda");
-  EXPECT_EQ(trial.attempts(0).log_tail(), "bye");
+  EXPECT_EQ(trial.attempts(0).log_tail(), "bye\xff") << "it need not be UTF-8";
   EXPECT_TRUE(trial.attempts(0).has_end_time());
   EXPECT_EQ(trial.attempts(1).attempt(), 2);
   EXPECT_EQ(trial.attempts(1).outcome(), "running");
