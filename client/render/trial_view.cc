@@ -58,6 +58,7 @@ Json TrialJson(const v1::Trial& trial) {
                  {"end_time", Rfc3339(trial.end_time())},
                  {"train_seconds", Seconds(trial.train_time())},
                  {"eval_seconds", Seconds(trial.eval_time())}};
+  if (trial.has_diverged_step()) object["diverged_step"] = trial.diverged_step();
   object["best"] = Json::array();
   for (const v1::BestValue& best : trial.best()) {
     object["best"].push_back({{"metric", best.metric()}, {"value", JsonReal(best.value())}, {"step", best.step()}});
@@ -150,7 +151,9 @@ void PrintTrial(const v1::Trial& trial, Format format, std::ostream* out) {
        << "\n"
        << NameOf(trial.state());
   if (trial.end_reason() != v1::END_REASON_UNSPECIFIED) *out << " (" << NameOf(trial.end_reason()) << ")";
-  if (trial.last_step() >= 0) *out << " at step " << Grouped(trial.last_step());
+  // What diverges does so past its last evaluation.
+  const int64_t step = trial.has_diverged_step() ? trial.diverged_step() : trial.last_step();
+  if (step >= 0) *out << " at step " << Grouped(step);
   *out << " of " << Grouped(trial.budget_steps()) << "\n";
   *out << "  parameters   " << ValuesText(trial.parameters()) << "\n";
   *out << "  coordinates  " << ValuesText(trial.coordinates()) << "\n";

@@ -111,6 +111,7 @@ v1::Trial ToProto(const TrialRow& row, const StudyRow& study) {
   trial.set_training_seed(row.training_seed);
   trial.set_attempt(row.attempt);
   trial.set_last_step(row.last_step);
+  if (row.diverged_step.has_value()) trial.set_diverged_step(*row.diverged_step);
   trial.set_budget_steps(study.definition.budget_steps);
   trial.set_crashes(row.crashes);
   trial.set_losses(row.losses);

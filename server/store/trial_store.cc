@@ -18,7 +18,7 @@ constexpr char kColumns[] = R"sql(
   SELECT t.id, t.study_id, t.number, t.repeat, t.training_seed, v.state, v.end_reason, t.attempt, t.last_step, t.crashes,
          t.losses, t.parameters, t.coordinates, t.worker_name, t.error,
          (extract(epoch FROM t.grant_time) * 1000000)::bigint, (extract(epoch FROM t.end_time) * 1000000)::bigint,
-         t.train_seconds, t.eval_seconds
+         t.train_seconds, t.eval_seconds, t.end_step
     FROM trials t CROSS JOIN LATERAL (
          SELECT $1::boolean AND t.state IN ('queued', 'running') AS open) o CROSS JOIN LATERAL (
          SELECT CASE WHEN o.open THEN 'cancelled' ELSE t.state END AS state,
@@ -78,6 +78,7 @@ TrialRow TrialAt(const pqxx::row& row) {
   trial.end_time = OptionalTimeAt(row[16]);
   trial.train_seconds = row[17].as<double>();
   trial.eval_seconds = row[18].as<double>();
+  trial.diverged_step = OptionalInt64At(row[19]);
   return trial;
 }
 

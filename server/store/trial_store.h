@@ -24,6 +24,7 @@ struct TrialRow {
   std::optional<EndReason> end_reason;
   int64_t attempt = 0;
   int64_t last_step = -1;
+  std::optional<int64_t> diverged_step;
   int32_t crashes = 0;
   int32_t losses = 0;
   std::vector<double> parameters;

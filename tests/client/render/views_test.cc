@@ -216,6 +216,7 @@ v1::Trial SampleTrial() {
     train_time { seconds: 12 nanos: 500000000 }
     eval_time { seconds: 1 }
     steps_to_goal: 287
+    diverged_step: 303
     attempts {
       attempt: 1
       worker: "node2"
@@ -234,7 +235,7 @@ TEST(TrialViewTest, Table) {
   std::ostringstream out;
   PrintTrial(SampleTrial(), Format::kTable, &out);
   EXPECT_EQ(out.str(), R"(trial 1041   fashion_mnist/simple_cnn_base/sgd   512/41   sweep 12
-infeasible (diverged) at step 302 of 110,000
+infeasible (diverged) at step 303 of 110,000
   parameters   learning_rate 9.81
   coordinates  learning_rate 9.81
   seed         18446744073709551615
@@ -268,6 +269,8 @@ TEST(TrialViewTest, JsonKeepsTheSeedExactly) {
   const auto trial = nlohmann::json::parse(out.str());
   EXPECT_EQ(trial["training_seed"], 18446744073709551615u);
   EXPECT_EQ(trial["parameters"]["learning_rate"], 9.81);
+  EXPECT_EQ(trial["step"], 302);
+  EXPECT_EQ(trial["diverged_step"], 303);
 }
 
 TEST(TrialViewTest, ListRow) {

@@ -109,16 +109,18 @@ int64_t MeasuredSweeps::Study(int64_t sweep, const StudyDefinition& definition, 
 int64_t MeasuredSweeps::Trial(int64_t study, const MeasuredTrial& trial) {
   const bool running = trial.state == TrialState::kRunning;
   const bool granted = trial.state != TrialState::kQueued;
+  const int64_t last_step = trial.steps.empty() ? -1 : trial.steps.back();
   const int64_t id = One(absl::StrCat(
       "WITH strand AS (UPDATE strands SET created = created + 1, ", Name(trial.state), " = ", Name(trial.state),
       " + 1 WHERE study_id = ", study, " RETURNING id, created) ",
       "INSERT INTO trials (study_id, strand_id, number, position, training_seed, attempt, session_id, base_step, "
-      "last_step, grant_time, end_time, state, end_reason, parameters, coordinates) SELECT ",
+      "last_step, end_step, grant_time, end_time, state, end_reason, parameters, coordinates) SELECT ",
       study, ", id, created, created - 1, 42, ", granted ? 1 : 0, ", ", running ? absl::StrCat(Session()) : "NULL",
-      ", ", granted ? "-1" : "NULL", ", ", trial.steps.empty() ? -1 : trial.steps.back(), ", ",
-      granted ? "now()" : "NULL", ", ", IsTerminal(trial.state) ? "now()" : "NULL", ", ", Quoted(Name(trial.state)),
-      ", ", ReasonOf(trial.state), ", ", Array(trial.parameters), ", ",
-      trial.coordinates.empty() ? "NULL" : Array(trial.coordinates), " FROM strand RETURNING id"));
+      ", ", granted ? "-1" : "NULL", ", ", last_step, ", ",
+      trial.state == TrialState::kInfeasible ? absl::StrCat(last_step + 1) : "NULL", ", ", granted ? "now()" : "NULL",
+      ", ", IsTerminal(trial.state) ? "now()" : "NULL", ", ", Quoted(Name(trial.state)), ", ", ReasonOf(trial.state),
+      ", ", Array(trial.parameters), ", ", trial.coordinates.empty() ? "NULL" : Array(trial.coordinates),
+      " FROM strand RETURNING id"));
 
   const size_t points = trial.steps.size();
   for (size_t from = 0; from < points; from += 1024) {

@@ -41,7 +41,8 @@ class MeasuredSweeps final {
 
   int64_t Sweep(const MeasuredSweep& sweep);
   int64_t Study(int64_t sweep, const StudyDefinition& definition, int64_t wanted = 100);
-  // Numbers count from 1 within a study. Ended trials have records, running ones a session; all have chunks.
+  // Numbers count from 1 within a study. Ended trials have records, running ones a session; all have chunks. What
+  // diverged did so at the step after its last.
   int64_t Trial(int64_t study, const MeasuredTrial& trial);
   // Raises results_version, as the end of a trial does.
   void Touch(int64_t study);

@@ -126,6 +126,8 @@ TEST_F(TrialServiceTest, TrialsTellBestValuesAndStepsToTheGoal) {
   EXPECT_EQ(first.budget_steps(), 1000);
   const v1::Trial& blind = response.trials(2);
   EXPECT_EQ(blind.state(), v1::INFEASIBLE);
+  EXPECT_EQ(blind.diverged_step(), 11);
+  EXPECT_FALSE(first.has_diverged_step());
   EXPECT_FALSE(blind.has_steps_to_goal());
   EXPECT_THAT(blind.best(), IsEmpty());
 }
