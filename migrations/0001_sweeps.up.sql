@@ -298,18 +298,20 @@ CREATE TABLE envelopes (
   CONSTRAINT envelopes_pkey PRIMARY KEY (study_id, selection, metric, rising, layer)
 );
 
--- For people with a SQL client: one row a value.
+-- For people with a SQL client: one row a value. Study and trial are ids, as the API tells them.
 CREATE VIEW measurements AS
-SELECT w.name AS sweep, c.batch_size, t.number, t.id AS trial, c.attempt, p.step, c.metrics[m.index] AS metric, p.value,
+SELECT w.name AS sweep, c.study_id AS study, l.address AS workload, c.batch_size, t.number, t.repeat, t.id AS trial,
+       c.attempt, p.step, c.metrics[m.index] AS metric, p.value,
        p.step <= coalesce(c.base_step, -1) OR p.step > coalesce(c.superseded_after, 9223372036854775807) AS superseded
   FROM (
-    SELECT k.*, s.batch_size, s.metrics, s.sweep_id, s.id AS study_id,
+    SELECT k.*, s.batch_size, s.metrics, s.sweep_id, s.workload_id, s.id AS study_id,
            (SELECT a.base_step FROM past_attempts a WHERE a.trial_id = k.trial_id AND a.attempt = k.attempt) AS base_step,
            least((SELECT min(a.base_step) FROM past_attempts a WHERE a.trial_id = k.trial_id AND a.attempt > k.attempt),
                  (SELECT t.base_step FROM trials t WHERE t.id = k.trial_id AND t.attempt > k.attempt)) AS superseded_after
       FROM chunks k JOIN trials x ON x.id = k.trial_id JOIN studies s ON s.id = x.study_id) c
   JOIN trials t ON t.id = c.trial_id
   JOIN sweeps w ON w.id = c.sweep_id
+  JOIN workloads l ON l.id = c.workload_id
  CROSS JOIN LATERAL generate_series(1, cardinality(c.metrics)) AS m(index)
  CROSS JOIN LATERAL unnest(c.steps,
                            c."values"[(m.index - 1) * cardinality(c.steps) + 1 : m.index * cardinality(c.steps)]) AS p(step, value);

@@ -224,7 +224,8 @@ TEST_F(TrialStoreTest, LaterAttemptsSupersedeWhatLiesPastTheirBase) {
       Value("SELECT count(*), count(*) FILTER (WHERE value = step + CASE metric WHEN 'val/loss' THEN 0 ELSE 1000 END)"
             " FROM measurements"),
       "20|20");
-  EXPECT_EQ(Value("SELECT DISTINCT sweep, batch_size, number FROM measurements"), "s|1|1");
+  EXPECT_EQ(Value("SELECT DISTINCT sweep, study, workload, batch_size, number, repeat, trial FROM measurements"),
+            absl::StrCat("s|", studies[0], "|none/noisy_quadratic/sgd|1|1|0|", trial));
 }
 
 }  // namespace
