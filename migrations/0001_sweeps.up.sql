@@ -87,6 +87,8 @@ CREATE TABLE sweeps (
   CONSTRAINT sweep_name_is_plain CHECK (name ~ '^[a-z][a-z0-9._-]{0,62}$'),
   CONSTRAINT priority_in_range CHECK (priority BETWEEN -1000 AND 1000),
   CONSTRAINT max_running_is_positive CHECK (max_running > 0),
+  CONSTRAINT running_is_a_count CHECK (running >= 0),
+  CONSTRAINT only_cancelled_sweeps_are_turned CHECK (state = 'cancelled' OR NOT cancel_pending),
   CONSTRAINT origin_is_known CHECK (origin IN ('run', 'import')),
   CONSTRAINT ended_sweep_has_a_time CHECK ((state IN ('done', 'cancelled')) = (end_time IS NOT NULL))
 ) WITH (fillfactor = 50);
@@ -176,7 +178,7 @@ CREATE TABLE trials (
   session_id      bigint,                           -- holder
   base_step       bigint,                           -- of the current attempt; NULL until it has started
   last_step       bigint      NOT NULL DEFAULT -1,  -- last measurement stored that still counts
-  end_step        bigint,                           -- infeasible: first non-finite step
+  end_step        bigint,                           -- diverged: first non-finite step
   stop_step       bigint,                           -- exact stopping: the bound, and the number that set it
   stop_witness    bigint,
   grant_time      timestamptz,
@@ -203,6 +205,18 @@ CREATE TABLE trials (
   CONSTRAINT slot_class_is_the_holders CHECK (slot_class IS NULL OR session_id IS NOT NULL),
   CONSTRAINT ended_iff_terminal CHECK ((state IN ('queued', 'running')) = (end_time IS NULL)),
   CONSTRAINT ending_has_a_reason CHECK ((end_time IS NULL) = (end_reason IS NULL)),
+  CONSTRAINT reason_fits_state CHECK (
+    CASE end_reason
+      WHEN 'budget' THEN state = 'complete'
+      WHEN 'diverged' THEN state = 'infeasible'
+      WHEN 'exact_stop' THEN state = 'stopped'
+      WHEN 'goals_reached' THEN state = 'stopped'
+      WHEN 'error' THEN state = 'failed'
+      WHEN 'lost_too_often' THEN state = 'failed'
+      WHEN 'cancelled' THEN state = 'cancelled'
+      WHEN 'imported' THEN imported
+    END),
+  CONSTRAINT diverged_has_its_step CHECK (coalesce(end_reason = 'diverged', false) = (end_step IS NOT NULL)),
   CONSTRAINT only_granted_trials_end_by_themselves
     CHECK (attempt > 0 OR imported OR state IN ('queued', 'stopped', 'cancelled'))
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 20000,
@@ -258,8 +272,10 @@ CREATE TABLE chunks (
   "values"      double precision[] NOT NULL,   -- metric by metric in the study's order, cardinality(steps) each
   CONSTRAINT chunks_pkey PRIMARY KEY (trial_id, attempt, first_step),
   CONSTRAINT chunk_is_bounded CHECK (cardinality(steps) BETWEEN 1 AND 1024),
-  CONSTRAINT chunk_is_full CHECK (cardinality("values") % cardinality(steps) = 0),
-  CONSTRAINT chunk_is_ordered CHECK (first_step <= last_step)
+  CONSTRAINT chunk_is_full CHECK (cardinality("values") % cardinality(steps) = 0 AND cardinality("values") > 0),
+  -- Not every step is looked at: chunks come at the full rate of ingest.
+  CONSTRAINT chunk_is_ordered CHECK (last_step - first_step >= cardinality(steps) - 1),
+  CONSTRAINT chunk_ends_are_its_steps CHECK (first_step = steps[1] AND last_step = steps[cardinality(steps)])
 ) WITH (fillfactor = 100, toast_tuple_target = 8160,
         autovacuum_vacuum_insert_scale_factor = 0.5, autovacuum_analyze_scale_factor = 0.5);
 ALTER TABLE chunks ALTER steps SET STORAGE EXTERNAL, ALTER "values" SET STORAGE EXTERNAL;
