@@ -295,8 +295,6 @@ CREATE TABLE records (
 ) WITH (fillfactor = 100, toast_tuple_target = 8160,
         autovacuum_vacuum_insert_scale_factor = 0.1, autovacuum_analyze_scale_factor = 0.1);
 ALTER TABLE records ALTER steps SET STORAGE EXTERNAL, ALTER "values" SET STORAGE EXTERNAL;
--- Serves envelopes: a study's records in order of number.
-CREATE INDEX records_of_study ON records (study_id, number, trial_id);
 
 -- Best so far over a study's pooled trials, per selection, metric and direction: the first entry past a goal is the
 -- answer for that goal. Layer k holds the k-th best. A cache: rebuilt when results_version is old.
