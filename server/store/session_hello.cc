@@ -12,11 +12,10 @@
 #include "server/store/session_json.h"
 #include "server/store/session_release.h"
 #include "server/store/session_store.h"
+#include "server/store/sweep_rows.h"
 
 namespace stepcurve {
 namespace {
-
-constexpr char kFindSweep[] = "SELECT id FROM sweeps WHERE name = $1 OR id::text = $1 ORDER BY name = $1 DESC LIMIT 1";
 
 // FOR UPDATE: claims under way are waited for, so that what they granted is seen below; later ones see the new stream.
 constexpr char kLock[] = R"sql(
@@ -83,11 +82,7 @@ absl::Status CheckKey(const std::string& key) {
 absl::StatusOr<std::vector<int64_t>> SweepIds(pqxx::work& work, const std::vector<std::string>& names) {
   std::vector<int64_t> ids;
   for (const std::string& name : names) {
-    const pqxx::result found = work.exec_params(kFindSweep, name);
-    if (found.empty()) {
-      return absl::NotFoundError(absl::StrCat("no sweep is called \"", name, "\""));
-    }
-    ids.push_back(found[0][0].as<int64_t>());
+    STEPCURVE_ASSIGN_OR_RETURN(ids.emplace_back(), FindSweepId(work, name));
   }
   return ids;
 }
