@@ -96,6 +96,8 @@ CREATE TABLE sweeps (
 CREATE INDEX sweeps_open ON sweeps (id) WHERE state IN ('active', 'paused');
 -- Serves the janitor: cancelled sweeps whose rows are still to be turned.
 CREATE INDEX sweeps_to_cancel ON sweeps (id) WHERE cancel_pending;
+-- Serves ListSweeps by tag.
+CREATE INDEX sweeps_of_tag ON sweeps USING gin (tags);
 
 -- Data set, model, optimizer and the options that differ from the catalogue's defaults.
 CREATE TABLE workloads (

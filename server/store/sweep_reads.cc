@@ -154,7 +154,7 @@ absl::StatusOr<std::vector<SweepRow>> SweepStore::List(const Filter& filter) {
     sweeps.clear();
     for (const pqxx::row& row : work.exec_params(
              absl::StrCat(kSweeps,
-                          "WHERE w.id < $1 AND ($2 = '' OR $2 = ANY (w.tags)) AND ($3 = '' OR w.state::text = $3)"
+                          "WHERE w.id < $1 AND ($2 = '' OR w.tags @> ARRAY[$2]) AND ($3 = '' OR w.state::text = $3)"
                           " ORDER BY w.id DESC LIMIT $4"),
              before, filter.tag, state, filter.limit)) {
       sweeps.push_back(SweepAt(row));
