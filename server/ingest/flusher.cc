@@ -122,7 +122,7 @@ void Flusher::Answer(absl::Span<const BatchEntry> batch, const FlushStore::Resul
 
 void Flusher::Reject(const BatchEntry& entry, const absl::Status& why) {
   const std::string text = absl::StrCat("trial ", entry.events.trial, " attempt ", entry.events.attempt,
-                                        ": the database refuses what was sent of it: ", why.message());
+                                        ": refused: ", why.message());
   spdlog::error("flush: {}", text);
   for (const auto& source : entry.sources) {
     queue_->Reject(source);

@@ -6,6 +6,7 @@
 #include "proto/support/status_macros.h"
 #include "server/store/pg_array.h"
 #include "server/store/pinned_plans.h"
+#include "server/store/records_from_chunks.h"
 #include "server/store/sweep_store.h"
 
 namespace stepcurve {
@@ -43,15 +44,23 @@ constexpr char kLockTrials[] = R"sql(
   SELECT id FROM trials WHERE id = ANY ($1::bigint[]) AND state IN ('queued', 'running') ORDER BY id FOR UPDATE
 )sql";
 
+// Of what the transaction has locked: the trials of which something may be stored, and the attempts, 0 where the current
+// one has not started.
+constexpr char kGranted[] = R"sql(
+  SELECT id, CASE WHEN state = 'running' AND base_step IS NOT NULL THEN attempt ELSE 0 END FROM trials
+   WHERE id = ANY ($1::bigint[]) AND attempt > 0 ORDER BY id
+)sql";
+
 constexpr char kEndAttempts[] = R"sql(
   INSERT INTO past_attempts (trial_id, attempt, session_id, slot_class, base_step, last_step, start_time, outcome)
-  SELECT id, attempt, session_id, slot_class, base_step, last_step, coalesce(grant_time, now()), 'cancelled' FROM trials
-   WHERE id = ANY ($1::bigint[]) AND state = 'running' ORDER BY id
+  SELECT id, attempt, session_id, slot_class, base_step, CASE WHEN base_step IS NULL THEN -1 ELSE last_step END,
+         coalesce(grant_time, now()), 'cancelled'
+    FROM trials WHERE id = ANY ($1::bigint[]) AND state = 'running' ORDER BY id
 )sql";
 
 // Turns the trials, which the transaction has locked in order, and moves their strands' counts and cursors.
 constexpr char kTurn[] = R"sql(
-  WITH old AS MATERIALIZED (SELECT id, strand_id, study_id, state, position FROM trials WHERE id = ANY ($1::bigint[])),
+  WITH old AS MATERIALIZED (SELECT id, strand_id, study_id, state, attempt, position FROM trials WHERE id = ANY ($1::bigint[])),
   turned AS (
     UPDATE trials t SET state = 'cancelled', end_reason = 'cancelled', end_time = now(), session_id = NULL,
            slot_class = NULL
@@ -67,7 +76,7 @@ constexpr char kTurn[] = R"sql(
   back AS (DELETE FROM requeued r WHERE r.trial_id = ANY ($1::bigint[])),
   versions AS (
     UPDATE studies s SET results_version = s.results_version + 1
-     WHERE s.id IN (SELECT y.id FROM studies y WHERE y.id IN (SELECT study_id FROM old WHERE state = 'running')
+     WHERE s.id IN (SELECT y.id FROM studies y WHERE y.id IN (SELECT study_id FROM old WHERE attempt > 0)
                      ORDER BY y.id FOR NO KEY UPDATE))
   SELECT coalesce(sum(running), 0)::bigint FROM moved
 )sql";
@@ -121,6 +130,12 @@ absl::StatusOr<bool> SweepStore::CancelSlice() {
     }
     const int64_t sweep = pending[0][0].as<int64_t>();
     const std::vector<int64_t> trials = LockSlice(work, sweep);
+    std::vector<int64_t> granted, attempts;
+    for (const pqxx::row& row : work.exec_params(kGranted, ArrayText(trials))) {
+      granted.push_back(row[0].as<int64_t>());
+      attempts.push_back(row[1].as<int64_t>());
+    }
+    STEPCURVE_RETURN_IF_ERROR(WriteRecords(work, granted, attempts));
     work.exec_params(kEndAttempts, ArrayText(trials));
     const int64_t running = work.exec_params1(kTurn, ArrayText(trials))[0].as<int64_t>();
     work.exec_params(kSettle, sweep, running);

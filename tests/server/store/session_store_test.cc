@@ -249,6 +249,25 @@ TEST_F(SessionStoreTest, ARestartFromScratchSupersedesWhatWasLost) {
               ElementsAre("2|0", "2|10"));
 }
 
+TEST_F(SessionStoreTest, CancelKeepsRecordsAndAttemptsOfWhatWasMeasured) {
+  Create("s", 3);
+  const TestWorker first = Register("worker-1");
+  std::vector<Grant> grants = {ClaimOne(first), ClaimOne(first)};
+  Flush({PointsOf(grants[0], {0, 10}), PointsOf(grants[1], {0, 20})});
+  ASSERT_THAT(sessions_->End(first.session.session, "gone"), IsOk());
+  ASSERT_THAT(sessions_->ReleaseEnded(10), IsOk());
+  const TestWorker second = Register("worker-2");
+  const Grant again = ClaimOne(second);  // Granted again, not started; the other one waits; the third was never granted.
+  ASSERT_THAT(sweeps_->Cancel("s"), IsOk());
+  ASSERT_THAT(sweeps_->CancelSlice(), IsOk());
+  EXPECT_THAT(Sql("SELECT r.steps[1:2] FROM records r JOIN trials t ON t.id = r.trial_id AND t.state = 'cancelled'"
+                  " ORDER BY t.number"),
+              ElementsAre("{0,10}", "{0,20}"));
+  EXPECT_EQ(Value(absl::StrCat("SELECT attempt, base_step IS NULL, last_step, outcome FROM past_attempts WHERE trial_id = ",
+                               again.trial, " AND attempt = ", again.attempt)),
+            "2|t|-1|cancelled");
+}
+
 class LossCapTest : public SessionStoreTest {
  protected:
   LossCapTest() { caps_.losses = 2; }
