@@ -109,6 +109,7 @@ std::string SpaceText(const v1::SpaceEntry& entry) {
       absl::StrAppend(&text, FormatReal(entry.fixed()));
       break;
     case v1::SpaceEntry::kValues:
+      if (entry.values().values().empty()) return entry.name();  // Its values are those of the points.
       absl::StrAppend(
           &text, "{",
           absl::StrJoin(entry.values().values(), ", ", [](std::string* out, double v) { out->append(FormatReal(v)); }),

@@ -56,6 +56,7 @@ TEST(FiguresTest, NamesStatesAsCommandsTakeThem) {
 TEST(FiguresTest, DescribesSpacesGridsGoalsAndTimes) {
   EXPECT_EQ(SpaceText(FromText<v1::SpaceEntry>("name: 'a' fixed: 1e-4")), "a 1e-4");
   EXPECT_EQ(SpaceText(FromText<v1::SpaceEntry>("name: 'a' values { values: [0, 0.1] }")), "a {0, 0.1}");
+  EXPECT_EQ(SpaceText(FromText<v1::SpaceEntry>("name: 'a' values {}")), "a");
   EXPECT_EQ(SpaceText(FromText<v1::SpaceEntry>(
                 "name: 'a' range { min: 0.5 max: 1 integer: true count: 4 } times { budget: true }")),
             "a 0.5..1 integer in 4 x budget");
