@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -155,6 +156,7 @@ class SweepPlanner final {
                               all_sizes_);
       }
     }
+    plan_.resolved = Resolved();
     return std::move(plan_);
   }
 
@@ -254,11 +256,30 @@ class SweepPlanner final {
       return FieldError(search.points.path, absl::StrCat("there are more than ", kMaxTrialsPerSweep,
                                                          " points over all studies; submit it in parts"));
     }
-    absl::StrAppend(&plan_.resolved, "- ",
-                    absl::StrReplaceAll(absl::StripSuffix(ToYaml(study), "\n"), {{"\n", "\n  "}}), "\n");
     std::string hash = SpaceHash(study);
     plan_.studies.push_back({std::move(study), std::move(hash), std::move(strands)});
     return absl::OkStatus();
+  }
+
+  // One block for all batch sizes of a workload that have the rest in common.
+  std::string Resolved() const {
+    struct Block {
+      const StudyDefinition* study;
+      std::vector<int64_t> batch_sizes;
+    };
+    std::vector<Block> blocks;
+    absl::flat_hash_map<std::string, size_t> block_of;  // By the text of the rest.
+    for (const StudyPlan& study : plan_.studies) {
+      const auto [found, fresh] = block_of.try_emplace(ToYaml(study.definition, {}), blocks.size());
+      if (fresh) blocks.push_back({&study.definition, {}});
+      blocks[found->second].batch_sizes.push_back(study.definition.batch_size);
+    }
+    std::string yaml;
+    for (const Block& block : blocks) {
+      const std::string text = ToYaml(*block.study, block.batch_sizes);
+      absl::StrAppend(&yaml, "- ", absl::StrReplaceAll(absl::StripSuffix(text, "\n"), {{"\n", "\n  "}}), "\n");
+    }
+    return yaml;
   }
 
   const SweepSpec& spec_;

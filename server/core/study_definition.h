@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 
 #include "proto/support/evaluation_grid.h"
 #include "proto/support/goal.h"
@@ -71,8 +72,9 @@ absl::StatusOr<StudyDefinition> StudyDefinitionFromJson(absl::string_view json);
 // for their trials to be draws from the same space.
 std::string SpaceHash(const StudyDefinition& study);
 
-// YAML of the definition as people are shown it by `spec --resolved`.
-std::string ToYaml(const StudyDefinition& study);
+// YAML of the definition as people are shown it by `spec --resolved`, for studies that differ in their batch sizes
+// alone.
+std::string ToYaml(const StudyDefinition& study, absl::Span<const int64_t> batch_sizes);
 
 // A space's entry as the sweep file writes it: "{min: 0.1, max: 1, scale: log}".
 std::string DescribeEntry(const SpaceEntry& entry);

@@ -88,12 +88,15 @@ absl::string_view SamplerName(SamplerKind kind) {
   return "";
 }
 
-std::string ToYaml(const StudyDefinition& study) {
+std::string ToYaml(const StudyDefinition& study, absl::Span<const int64_t> batch_sizes) {
+  const std::string sizes = batch_sizes.size() == 1
+                                ? absl::StrCat("batch_size: ", batch_sizes[0])
+                                : absl::StrCat("batch_sizes: [", absl::StrJoin(batch_sizes, ", "), "]");
   std::string yaml =
-      absl::StrCat("workload: ", WorkloadAddress(study.workload), "\nbatch_size: ", study.batch_size,
-                   "\nbudget: {steps: ", study.budget_steps, "}", "\ntraining: {schedule: ", study.schedule,
-                   ", precision: ", study.precision, "}", "\nsearch:\n  sampler: ", SamplerName(study.sampler),
-                   "\n  seed: ", study.search_seed, "\n  top_up: ", study.top_up ? "true" : "false",
+      absl::StrCat("workload: ", WorkloadAddress(study.workload), "\n", sizes, "\nbudget: {steps: ", study.budget_steps,
+                   "}", "\ntraining: {schedule: ", study.schedule, ", precision: ", study.precision, "}",
+                   "\nsearch:\n  sampler: ", SamplerName(study.sampler), "\n  seed: ", study.search_seed,
+                   "\n  top_up: ", study.top_up ? "true" : "false",
                    "\n  points_across_batch_sizes: ", study.shared_points ? "shared" : "independent");
   if (!study.split.empty()) absl::StrAppend(&yaml, "\n  split: ", study.split);
   if (study.repeats > 1) absl::StrAppend(&yaml, "\n  repeats: ", study.repeats);

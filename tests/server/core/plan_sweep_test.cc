@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 TEST(PlanSweepTest, ResolvesAStudyPerWorkloadAndBatchSize) {
   const auto plan = PlanSweep(GoodSpec());
@@ -45,12 +46,24 @@ TEST(PlanSweepTest, ResolvesAStudyPerWorkloadAndBatchSize) {
   EXPECT_THAT(plan->goals, ElementsAre("val/classification_error < 0.1"));
 }
 
-TEST(PlanSweepTest, ResolvedIsYamlOfEveryStudy) {
+TEST(PlanSweepTest, ResolvedIsYamlOfEveryDistinctStudy) {
   const auto plan = PlanSweep(GoodSpec());
   ASSERT_THAT(plan, IsOk());
-  EXPECT_THAT(plan->resolved, HasSubstr("- workload: mnist/fc_64/sgd\n  batch_size: 32\n  budget: {steps: 1000}\n"));
+  EXPECT_THAT(plan->resolved,
+              HasSubstr("- workload: mnist/fc_64/sgd\n  batch_sizes: [32, 512]\n  budget: {steps: 1000}\n"));
   EXPECT_THAT(plan->resolved, HasSubstr("    momentum: {min: 0.9, max: 0.9999, scale: reverse_log}\n"));
   EXPECT_THAT(plan->resolved, HasSubstr("  evaluation: {geometric: 1.05, from: 2, train_examples: 10000}\n"));
+}
+
+TEST(PlanSweepTest, ResolvedTellsBatchSizesApartThatDiffer) {
+  SweepSpec spec = SgdSpec();
+  spec.batch_sizes->sizes = {100, 200, 400};
+  spec.budget = BudgetSpec{.epochs = 2, .at_least = 300};
+  const auto plan = PlanSweep(spec);
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_THAT(plan->resolved, StartsWith("- workload: mnist/fc_64/sgd\n  batch_size: 100\n  budget: {steps: 1100}\n"));
+  EXPECT_THAT(plan->resolved, HasSubstr("- workload: mnist/fc_64/sgd\n  batch_size: 200\n  budget: {steps: 550}\n"));
+  EXPECT_THAT(plan->resolved, HasSubstr("- workload: mnist/fc_64/sgd\n  batch_size: 400\n  budget: {steps: 300}\n"));
 }
 
 TEST(PlanSweepTest, SemanticsArePublishedUnlessTheFileSaysOtherwise) {

@@ -194,7 +194,7 @@ TEST(ToYamlTest, ShowsWhatWasResolved) {
   study.split_intervals = {{"val", 1}};
   study.goals = {{"val/classification_error", Goal::Comparison::kLess, 0.1}};
   study.space.push_back({"learning_rate_decay_steps", RangeEntry{.min = 0.5, .max = 1}, TimesBudget{}});
-  const std::string yaml = ToYaml(study);
+  const std::string yaml = ToYaml(study, {study.batch_size});
   EXPECT_THAT(yaml, HasSubstr("workload: mnist/fc_64/momentum\nbatch_size: 32\nbudget: {steps: 100}\n"));
   EXPECT_THAT(yaml, HasSubstr("    learning_rate: {min: 1e-04, max: 10, scale: log}\n    momentum: 0.9\n"));
   EXPECT_THAT(yaml, HasSubstr("learning_rate_decay_steps: {min: 0.5, max: 1, scale: linear, times: budget}\n"));
