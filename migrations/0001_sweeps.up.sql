@@ -38,6 +38,7 @@ CREATE TABLE sessions (
   server_name    text        NOT NULL,                -- that holds the stream, or held it last
   slot_classes   jsonb       NOT NULL,
   can_run        jsonb       NOT NULL,
+  versions       text[]      NOT NULL DEFAULT '{}',   -- of libraries, as in torch 1.13.1
   sweeps         bigint[],                            -- works for these only; NULL: all
   end_reason     text,
   CONSTRAINT session_key_is_unique UNIQUE (key),

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kLongestName = 1024;
 constexpr int kMostSlotClasses = 256;
+constexpr int kMostVersions = 256;
 constexpr int kMostSlots = 100'000;
 constexpr int kMostEntries = 100'000;  // Attempts held, sweeps, data sets.
 
@@ -95,6 +96,7 @@ absl::StatusOr<HelloRequest> ReadHello(const v1::WorkerMessage& message, absl::s
   STEPCURVE_RETURN_IF_ERROR(CheckText("build", hello.build()));
   STEPCURVE_RETURN_IF_ERROR(CheckSlots(hello));
   STEPCURVE_RETURN_IF_ERROR(CheckCapabilities(hello.can_run()));
+  STEPCURVE_RETURN_IF_ERROR(CheckCount("versions", hello.versions_size(), 0, kMostVersions));
   STEPCURVE_RETURN_IF_ERROR(CheckCount("held", hello.held_size(), 0, kMostEntries));
   STEPCURVE_RETURN_IF_ERROR(CheckCount("sweeps", hello.sweeps_size(), 0, kMostEntries));
 
@@ -108,6 +110,10 @@ absl::StatusOr<HelloRequest> ReadHello(const v1::WorkerMessage& message, absl::s
     request.slot_classes.push_back(FromProto(slots));
   }
   request.can_run = FromProto(hello.can_run());
+  for (const std::string& version : hello.versions()) {
+    STEPCURVE_RETURN_IF_ERROR(CheckText("versions", version));
+    request.versions.push_back(version);
+  }
   for (const std::string& sweep : hello.sweeps()) {
     STEPCURVE_RETURN_IF_ERROR(CheckText("sweeps", sweep));
     request.sweeps.push_back(sweep);

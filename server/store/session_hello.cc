@@ -32,7 +32,7 @@ constexpr char kRegister[] = R"sql(
 UPDATE sessions
    SET stream = stream + 1, expires_at = clock_timestamp() + $2::double precision * interval '1 second',
        worker_name = $3, build = $4, server_name = $5, slot_classes = $6::jsonb, can_run = $7::jsonb,
-       sweeps = nullif($8::bigint[], '{}')
+       sweeps = nullif($8::bigint[], '{}'), versions = $9::text[]
  WHERE id = $1
 RETURNING stream)sql";
 
@@ -119,7 +119,7 @@ absl::StatusOr<Registration> Register(pqxx::work& work, const HelloRequest& hell
   registration.stream =
       work.exec_params(kRegister, registration.session, absl::ToDoubleSeconds(lease), hello.worker_name, hello.build,
                        hello.server_name, SlotClassesToJson(hello.slot_classes), CapabilitiesToJson(hello.can_run),
-                       ArrayText(sweeps))[0][0]
+                       ArrayText(sweeps), ArrayText(hello.versions))[0][0]
           .as<int64_t>();
   return registration;
 }

@@ -30,7 +30,8 @@ struct HelloRequest {
   std::string server_name;
   std::vector<SlotClass> slot_classes;
   Capabilities can_run;
-  std::vector<std::string> sweeps;  // Names or ids; empty: all.
+  std::vector<std::string> versions;  // Of libraries, for people.
+  std::vector<std::string> sweeps;    // Names or ids; empty: all.
   std::vector<HeldAttempt> held;
 };
 

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "worker/quadratic/run_quadratic.h"
 
@@ -77,6 +78,9 @@ void FillOffer(const std::vector<DeviceSlots>& devices, const std::vector<std::o
       slot_class.set_memory_bytes(trainers[i]->memory_bytes);
       slot_class.set_description(trainers[i]->description);
       AddTrainer(*trainers[i], can_run);
+      for (const absl::string_view version : absl::StrSplit(trainers[i]->versions, ", ", absl::SkipEmpty())) {
+        AddOnce(std::string(version), *hello.mutable_versions());
+      }
     } else {
       slot_class.set_device(KindOf(devices[i].device));
       slot_class.set_memory_bytes(MemoryBytes());

@@ -19,7 +19,7 @@ struct DeviceSlots {
 };
 
 // Fills in what a Hello says of slots and of what they can run: the quadratic always, and what each device's trainer
-// said when it was ready (nothing where there is none).
+// said when it was ready (nothing where there is none), the versions of its libraries among it.
 void FillOffer(const std::vector<DeviceSlots>& devices, const std::vector<std::optional<ReadyFrame>>& trainers,
                v1::Hello& hello);
 

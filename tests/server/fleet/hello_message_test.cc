@@ -28,6 +28,7 @@ v1::WorkerMessage Good() {
   held.set_trial(7);
   held.set_attempt(2);
   hello.add_sweeps("fig1");
+  hello.add_versions("torch 1.13.1");
   return message;
 }
 
@@ -46,6 +47,7 @@ TEST(ReadHelloTest, TakesAllOver) {
   EXPECT_EQ(request->held[0].trial, 7);
   EXPECT_EQ(request->held[0].attempt, 2);
   EXPECT_THAT(request->sweeps, ElementsAre("fig1"));
+  EXPECT_THAT(request->versions, ElementsAre("torch 1.13.1"));
 }
 
 TEST(ReadHelloTest, SpeaksToALaterProtocol) {
@@ -82,6 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
             [](M& m) { m.mutable_hello()->set_replaces(m.hello().session()); }},
         Bad{"LongName", "hello.worker_name", [](M& m) { m.mutable_hello()->set_worker_name(std::string(1025, 'x')); }},
         Bad{"NulInBuild", "hello.build", [](M& m) { m.mutable_hello()->set_build(std::string("a\0b", 3)); }},
+        Bad{"LongVersion", "hello.versions", [](M& m) { m.mutable_hello()->add_versions(std::string(1025, 'x')); }},
         Bad{"NoSlots", "hello.slot_classes has 0 entries", [](M& m) { m.mutable_hello()->clear_slot_classes(); }},
         Bad{"ZeroSlots", "0 slots", [](M& m) { m.mutable_hello()->mutable_slot_classes(0)->set_slots(0); }},
         Bad{"NegativeMemory", "-1 bytes",

@@ -335,6 +335,7 @@ TEST_F(SessionStoreTest, ListsWhoLivesAndWhoWasLostOfLate) {
   HelloRequest hello = HelloOf("here");
   hello.slot_classes = {
       {.device = "cuda", .devices = 2, .memory_bytes = 80, .threads = 3, .slots = 4, .description = "H"}};
+  hello.versions = {"torch 1.13.1"};
   const TestWorker here = Register(hello);
   const TestWorker gone = Register("gone");
   Claim(here, 2);
@@ -352,6 +353,7 @@ TEST_F(SessionStoreTest, ListsWhoLivesAndWhoWasLostOfLate) {
   EXPECT_EQ(row.slot_classes[0].slots, 4);
   EXPECT_EQ(row.can_run.models, Everything().models);
   EXPECT_FALSE(row.sweeps.has_value());
+  EXPECT_EQ(Value("SELECT versions[1] FROM sessions WHERE ended_at IS NULL"), "torch 1.13.1");
   const auto all = sessions_->List(absl::Hours(1));
   ASSERT_THAT(all, IsOk());
   ASSERT_THAT(*all, SizeIs(2));

@@ -43,6 +43,7 @@ TEST_F(AgentTrainerTest, WhatTheTrainerCanRunIsOffered) {
   EXPECT_EQ(hello.can_run().datasets(1).fingerprint(), "f00d");
   EXPECT_THAT(hello.can_run().models(), ElementsAre("noisy_quadratic", "finish", "crash"));
   EXPECT_EQ(hello.slot_classes(0).description(), "a fake");
+  EXPECT_THAT(hello.versions(), ElementsAre("torch 1.13.1", "OpenBLAS 0.3.21"));
 }
 
 TEST_F(AgentTrainerTest, TrialsAreTrainedThere) {

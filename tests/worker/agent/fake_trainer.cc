@@ -43,6 +43,7 @@ int Serve() {
   ready.optimizers = {"sgd"};
   ready.device = "cpu";
   ready.description = "a fake";
+  ready.versions = "torch 1.13.1, OpenBLAS 0.3.21";
   Send(ready);
   while (true) {
     const absl::StatusOr<Frame> frame = ReadFrame(kDaemon);
