@@ -82,6 +82,9 @@ std::string DescribeEntry(const SpaceEntry& entry);
 // "halton".
 absl::string_view SamplerName(SamplerKind kind);
 
+// "reverse_log".
+absl::string_view ScaleName(Scale scale);
+
 // The points of one strand of a study: an endless or finite sequence.
 Sampler MakeSampler(const StudyDefinition& study, std::optional<double> split_value);
 

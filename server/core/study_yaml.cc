@@ -14,18 +14,6 @@ std::string Values(const std::vector<double>& values) {
   return absl::StrJoin(values, ", ", [](std::string* out, double value) { out->append(FormatDouble(value)); });
 }
 
-absl::string_view ScaleName(Scale scale) {
-  switch (scale) {
-    case Scale::kLinear:
-      return "linear";
-    case Scale::kLog:
-      return "log";
-    case Scale::kReverseLog:
-      return "reverse_log";
-  }
-  return "";
-}
-
 std::string TimesText(const Times& times) {
   if (std::holds_alternative<TimesBudget>(times)) return ", times: budget";
   if (const auto* batch_size = std::get_if<TimesBatchSize>(&times)) {
@@ -72,6 +60,18 @@ std::string DescribeEntry(const SpaceEntry& entry) {
                       ", scale: ", ScaleName(range.scale), range.integer ? ", integer: true" : "",
                       range.count.has_value() ? absl::StrCat(", count: ", *range.count) : "", TimesText(entry.times),
                       "}");
+}
+
+absl::string_view ScaleName(Scale scale) {
+  switch (scale) {
+    case Scale::kLinear:
+      return "linear";
+    case Scale::kLog:
+      return "log";
+    case Scale::kReverseLog:
+      return "reverse_log";
+  }
+  return "";
 }
 
 absl::string_view SamplerName(SamplerKind kind) {

@@ -41,18 +41,6 @@ void SetTimes(const Times& times, v1::SpaceEntry& proto) {
   }
 }
 
-const char* ScaleName(Scale scale) {
-  switch (scale) {
-    case Scale::kLinear:
-      return "linear";
-    case Scale::kLog:
-      return "log";
-    case Scale::kReverseLog:
-      return "reverse_log";
-  }
-  return "";
-}
-
 }  // namespace
 
 v1::Workload ToProto(const Workload& workload, int64_t id) {
@@ -96,7 +84,7 @@ v1::SpaceEntry ToProto(const SpaceEntry& entry) {
     const auto& range = std::get<RangeEntry>(entry.kind);
     proto.mutable_range()->set_min(range.min);
     proto.mutable_range()->set_max(range.max);
-    proto.mutable_range()->set_scale(ScaleName(range.scale));
+    proto.mutable_range()->set_scale(std::string(ScaleName(range.scale)));
     proto.mutable_range()->set_integer(range.integer);
     proto.mutable_range()->set_count(range.count.value_or(0));
   }
