@@ -155,7 +155,8 @@ class FleetTest : public PostgresTest {
                 ::testing::IsEmpty())
         << "sweeps whose running is not what runs";
     EXPECT_THAT(Sql("SELECT t.id FROM trials t LEFT JOIN records r ON r.trial_id = t.id"
-                    " WHERE (t.state IN ('complete', 'infeasible', 'stopped', 'failed')) <> (r.trial_id IS NOT NULL)"),
+                    " WHERE (t.state IN ('complete', 'infeasible', 'stopped', 'failed')"
+                    " OR (t.state = 'cancelled' AND t.attempt > 0)) <> (r.trial_id IS NOT NULL)"),
                 ::testing::IsEmpty())
         << "ended trials without records, or open ones with them";
     EXPECT_THAT(Sql("SELECT c.trial_id, c.attempt, u.step FROM chunks c CROSS JOIN LATERAL unnest(c.steps) u(step)"

@@ -132,7 +132,7 @@ TEST_F(SweepMovesTest, CancelTurnsQueuedRequeuedAndRunningTrials) {
   EXPECT_THAT(Sql("SELECT attempt, session_id, base_step, last_step, outcome FROM past_attempts"),
               ElementsAre("1|1|-1|20|cancelled"));
   EXPECT_EQ(Value("SELECT cancel_pending, running FROM sweeps"), "f|3");
-  EXPECT_THAT(Sql("SELECT results_version FROM studies ORDER BY id"), ElementsAre("0", "1"));
+  EXPECT_THAT(Sql("SELECT results_version FROM studies ORDER BY id"), ElementsAre("1", "1"));
 }
 
 TEST_F(SweepMovesTest, CancelIsBoundedAndMayStopBetweenSlices) {
