@@ -57,9 +57,10 @@ constexpr char kKeepLayer[] = R"(
   VALUES ($1, $2, $3, $4, $5, $6, $7::bigint[], $8::double precision[], $9::bigint[], $10::bigint[])
   ON CONFLICT DO NOTHING)";
 
-// One staircase of each admitted trial; NULL for a trial that has no records (yet).
+// One staircase of each admitted trial, NULL for a trial that has no records (yet), and whether a worker ever had it.
 constexpr char kPool[] = R"(
-  SELECT t.id, t.number, r.steps[r.offsets[$3] + 1 : r.offsets[$3 + 1]], r."values"[r.offsets[$3] + 1 : r.offsets[$3 + 1]]
+  SELECT t.id, t.number, r.steps[r.offsets[$3] + 1 : r.offsets[$3 + 1]], r."values"[r.offsets[$3] + 1 : r.offsets[$3 + 1]],
+         t.attempt > 0
     FROM trials t
     LEFT JOIN records r ON r.trial_id = t.id AND r.kind = 0
    WHERE t.study_id = $1 AND t.state = ANY ($2::trial_state[])
@@ -264,7 +265,7 @@ absl::StatusOr<Envelope> CurveStore::Build(const CurveStudy& study, const TrialS
                                                StaircaseIndex(metric, rising), limit)) {
       pool.push_back({.trial = row[0].as<int64_t>(), .number = row[1].as<int64_t>()});
       if (row[2].is_null()) {
-        unrecorded.push_back(stairs.size());
+        if (row[4].as<bool>()) unrecorded.push_back(stairs.size());
         stairs.emplace_back();
         continue;
       }
